@@ -78,7 +78,7 @@ const FILLING_MS = 20_000;
 /** Maximum number of events in one replay; more take too long. */
 const MOST_REPLAYED = 2500n;
 
-async function openAtBoundary(real: Reality): Promise<void> {
+async function openAtBoundary(real: Reality, triesLeft = 2): Promise<void> {
   const { ledger } = real;
   const after = ledger.earliest;
   const cut = ledger.closed - after < MOST_REPLAYED ? {} : { cutAfterBytes: 1 };
@@ -91,9 +91,13 @@ async function openAtBoundary(real: Reality): Promise<void> {
     } catch (error) {
       if (!(error instanceof Departure)) throw error;
       // An event of the agent's own, e.g. of a deployment that failed, may have displaced the oldest one meanwhile.
-      await publishSome(1).run(real);
-      if (ledger.owed({ after: closed, upTo: ledger.closed }).length <= 1) throw error;
-      return;
+      const since = Date.now();
+      const published = await publish(real.t, 1);
+      await real.settle(published, since);
+      if (ledger.owed({ after: closed, upTo: published.first - 1n }).length === 0) throw error;
+      if (triesLeft === 0) return;
+      await compactLog({ isLast: true }).run(real);
+      return openAtBoundary(real, triesLeft - 1);
     }
   }
   if (ledger.unread({ after, upTo: ledger.closed }).length > 0) {
