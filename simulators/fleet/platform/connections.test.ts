@@ -154,11 +154,13 @@ describe('a request', () => {
   });
 
   it('fails when no byte comes in time, even after a longer idle time', async () => {
-    const { ask, sockets } = await answeredWith((socket) => sockets.size === 1 && socket.write(OK), { timeoutMs: 500 });
+    const { ask, sockets } = await answeredWith((socket) => sockets.size === 1 && socket.write(OK), {
+      timeoutMs: 1500,
+    });
     expect(textOf(await ask())).toBe('200 ok');
     const [first] = sockets;
     if (first?.closed !== true) await once(first as Socket, 'close');
-    await expect(ask()).rejects.toThrow('no byte of an answer for 0.5 s');
+    await expect(ask()).rejects.toThrow('no byte of an answer for 1.5 s');
   });
 
   it('is not counted as waiting after its connection has closed', async () => {
