@@ -9,7 +9,7 @@ import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
 import { type EndedStep, printReport, testResultsOf } from './report.ts';
-import { weightTable } from './weight.ts';
+import { codeSizeTable } from './weight.ts';
 
 interface Step {
   name: string;
@@ -102,7 +102,7 @@ const done: EndedStep[] = [];
 await run(BUILD);
 await machinePrepared();
 await run(mode === 'nightly' ? nightly() : change());
-process.exitCode = printReport(done, weightTable());
+process.exitCode = printReport(done, codeSizeTable());
 if (mode === 'nightly') recordSeconds();
 
 async function machinePrepared(): Promise<void> {

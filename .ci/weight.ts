@@ -53,7 +53,7 @@ function cell(now: Size, before: Size | undefined, kind: Kind): string {
   return `${lines} / ${files}${change}`;
 }
 
-export function weightTable(): string[] {
+export function codeSizeTable(): string[] {
   const base = lastOnMain();
   const [now, before] = [sizesAt('HEAD'), base === undefined ? undefined : sizesAt(base)];
   const folders = [...new Set([...now.keys(), ...(before?.keys() ?? [])])].filter((name) => name !== 'all').toSorted();

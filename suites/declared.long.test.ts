@@ -1,15 +1,13 @@
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { NEWEST_VERSION } from '../harness/contract/versions.ts';
 import type { Declaration } from '../harness/runner/declarations.ts';
 import type { Report } from '../harness/runner/types.ts';
 import { referenceWith } from '../harness/tools/subjects/clients.ts';
 import { runClientSuite, runDeviceSuite, runPlatformSuite } from '../harness/tools/subjects/run.ts';
-import { startWorkspace } from '../harness/tools/subjects/simulators.ts';
+import { startRobot, startWorkspace } from '../harness/tools/subjects/simulators.ts';
 import { referenceBehaviour as referenceClient } from '../simulators/client/reference.ts';
-import { scratch } from '../simulators/common/testing/scratch.ts';
 import { platformDefect } from '../simulators/defects/platform/index.ts';
-import { type DeviceBehaviour, referenceBehaviour, simulateDevice } from '../simulators/device/index.ts';
+import { type DeviceBehaviour, referenceBehaviour } from '../simulators/device/index.ts';
 import { referenceBehaviour as reference } from '../simulators/platform/index.ts';
 
 const RETAIN = 40;
@@ -19,18 +17,9 @@ async function checked(
   change: (reference: DeviceBehaviour) => Partial<DeviceBehaviour> = () => ({}),
   heartbeatMs = 1000,
 ): Promise<Report> {
-  await using folder = scratch();
-  const control = join(folder.path, 'control.sock');
-  const socket = join(folder.path, 'agent.sock');
-  await using _ = await simulateDevice({
-    dir: join(folder.path, 'robot'),
-    socket,
-    control: { path: control },
-    heartbeatMs,
-    retain: RETAIN,
-    behaviour: { ...referenceBehaviour, ...change(referenceBehaviour) },
-  });
-  return await runDeviceSuite({ socket, control }, { only });
+  const behaviour = { ...referenceBehaviour, ...change(referenceBehaviour) };
+  await using robot = await startRobot({ fresh: true, heartbeatMs, retain: RETAIN, behaviour });
+  return await runDeviceSuite(robot.place, { only });
 }
 
 const named = ({ declarations = [] }: Report, name: string): Declaration | undefined =>

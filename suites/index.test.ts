@@ -31,29 +31,25 @@ describe.each(await loadSuites())('the $api suite', ({ api, checks }) => {
   });
 });
 
-describe('the minimum of observations', () => {
-  const leastOf = (id: string): unknown =>
-    [...deviceSuite.checks, ...platformSuite.checks].find((check) => check.id === id)?.least;
-
-  it.each([
-    ['device.events.monotonic.retained', { events: 2 }],
-    ['device.events.replay.exclusive', { events: 2, inputs: 1 }],
-    ['device.events.replay.complete.retained', { 'compared replays': 1 }],
-    ['device.events.replay.complete.whole', { 'compared replays': 1 }],
-    ['device.events.replay.seam.whole', { 'compared replays': 1 }],
-    ['device.events.written-first', { 'deployments with files': 1 }],
-    ['device.events.deployed-only', { 'deployments that are not deployed': 1 }],
-    ['device.events.after-wins.expired', { 'expired cursors by both': 1 }],
-    ['device.log.compaction', { 'compactions survived': 1 }],
-    ['device.log.restart.compacted', { 'restarts after a compaction': 1 }],
-    ['platform.list.page-size', { items: 1 }],
-    ['platform.list.has-more', { 'pages before others': 1, 'last pages': 1 }],
-    ['platform.list.walk-once', { 'walks over several pages': 1 }],
-    ['platform.list.stable', { items: 2 }],
-    ['platform.list.total-count', { 'counted items': 1 }],
-  ])('of %s is declared', (id, least) => {
-    expect(leastOf(id)).toMatchObject(least);
-  });
+it.each([
+  ['device.events.monotonic.retained', { events: 2 }],
+  ['device.events.replay.exclusive', { events: 2, inputs: 1 }],
+  ['device.events.replay.complete.retained', { 'compared replays': 1 }],
+  ['device.events.replay.complete.whole', { 'compared replays': 1 }],
+  ['device.events.replay.seam.whole', { 'compared replays': 1 }],
+  ['device.events.written-first', { 'deployments with files': 1 }],
+  ['device.events.deployed-only', { 'deployments that are not deployed': 1 }],
+  ['device.events.after-wins.expired', { 'expired cursors by both': 1 }],
+  ['device.log.compaction', { 'compactions survived': 1 }],
+  ['device.log.restart.compacted', { 'restarts after a compaction': 1 }],
+  ['platform.list.page-size', { items: 1 }],
+  ['platform.list.has-more', { 'pages before others': 1, 'last pages': 1 }],
+  ['platform.list.walk-once', { 'walks over several pages': 1 }],
+  ['platform.list.stable', { items: 2 }],
+  ['platform.list.total-count', { 'counted items': 1 }],
+])('the minimum of observations of %s is declared', (id, least) => {
+  const found = [...deviceSuite.checks, ...platformSuite.checks].find((check) => check.id === id);
+  expect(found?.least).toMatchObject(least);
 });
 
 describe('the device suite', () => {
@@ -88,25 +84,21 @@ describe('the device suite', () => {
   });
 });
 
-describe('the platform suite', () => {
-  it('rests every check on the list of any collection', () => {
-    const [first, ...others] = platformSuite.checks;
-    expect(first?.id).toBe(ANY_LIST);
-    for (const { id, premises } of others) expect(premises, id).toContain(ANY_LIST);
-  });
+it('the platform suite rests every check on the list of any collection', () => {
+  const [first, ...others] = platformSuite.checks;
+  expect(first?.id).toBe(ANY_LIST);
+  for (const { id, premises } of others) expect(premises, id).toContain(ANY_LIST);
 });
 
-describe('the client suite', () => {
-  it('gives every check one job, and rests it on the plainest of that job', () => {
-    const { checks } = clientSuite;
-    const plainest = CLIENT_JOBS.map((job) => checks.find(({ needs = [] }) => needs.includes(job))?.requirement.id);
-    expect(plainest).toEqual(CLIENT_JOBS.map((job) => JOB_TABLE[job].plainest));
-    expect(checks[0]?.requirement.id).toBe(JOB_TABLE.follow.plainest);
-    for (const { id, requirement, needs = [] } of checks) {
-      const jobs = CLIENT_JOBS.filter((job) => needs.includes(job));
-      expect(jobs, id).toHaveLength(1);
-      for (const first of jobs.map((job) => JOB_TABLE[job].plainest))
-        if (requirement.id !== first) expect(premisesBelow(checks, id), id).toContain(first);
-    }
-  });
+it('the client suite gives every check one job, and rests it on the plainest of that job', () => {
+  const { checks } = clientSuite;
+  const plainest = CLIENT_JOBS.map((job) => checks.find(({ needs = [] }) => needs.includes(job))?.requirement.id);
+  expect(plainest).toEqual(CLIENT_JOBS.map((job) => JOB_TABLE[job].plainest));
+  expect(checks[0]?.requirement.id).toBe(JOB_TABLE.follow.plainest);
+  for (const { id, requirement, needs = [] } of checks) {
+    const jobs = CLIENT_JOBS.filter((job) => needs.includes(job));
+    expect(jobs, id).toHaveLength(1);
+    for (const first of jobs.map((job) => JOB_TABLE[job].plainest))
+      if (requirement.id !== first) expect(premisesBelow(checks, id), id).toContain(first);
+  }
 });

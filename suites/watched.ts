@@ -1,7 +1,7 @@
 /** Rules for HTTP traffic that Muster watches without taking part. */
 import type { RequestSeen } from '../harness/client/happening.ts';
 import { TrafficRedactor } from '../harness/common/traffic-redactor.ts';
-import { DIALECT_NAMES, DIALECTS } from '../harness/contract/versions.ts';
+import { DIALECTS, NAMES_BY_DIALECT } from '../harness/contract/versions.ts';
 import { rules } from '../harness/runner/define.ts';
 import type { Rule } from '../harness/runner/rules.ts';
 import type { Check, Requirement } from '../harness/runner/types.ts';
@@ -62,7 +62,7 @@ export const cursorOf = (request: RequestSeen): string | undefined =>
   queryOf(request).get('after') ?? request.headers['last-event-id'];
 
 export const KEY = 'x-api-key';
-export const VERSION_HEADERS = DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase());
+export const VERSION_HEADERS = DIALECTS.map((name) => NAMES_BY_DIALECT[name].versionHeader.toLowerCase());
 export const versionOf = ({ headers }: RequestSeen): string | undefined =>
   VERSION_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
 export const VERSION_FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;

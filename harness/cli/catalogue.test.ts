@@ -31,8 +31,7 @@ test('requirements stand in the order of the specification, each with its checks
 
 test('an older requirement set contains only requirements due at its date', () => {
   const older = { ...quiet, id: 'device.list.older', since: '2026-01-01' };
-  const sets = ['2026-01-01', '2026-11-21'];
-  const made = suite('device', [[check(walk, {}, nothing), check(older, {}, nothing)]], sets);
+  const made = suite('device', [[check(walk, {}, nothing), check(older, {}, nothing)]], ['2026-01-01', '2026-11-21']);
   const dated = [made] as unknown as Suite<never>[];
   const ids = (date?: string): string[] => catalogue(dated, date).requirements.map(({ id }) => id);
   expect(ids('2026-01-01')).toEqual(['device.list.older']);

@@ -56,8 +56,7 @@ test('a certificate claims the executed file, not a file that the signer names',
 test('a check stops its command and removes {dir} only after writing the reports', async () => {
   const [report, seen] = [at('report.json'), at('seen')];
   const serve = `'${process.execPath}' '${MAIN}' simulate device --socket {socket} --dir {dir}`;
-  const look = `ls -d {dir} '${report}' > '${seen}'; wait`;
-  const command = `trap "${look}" TERM; ${serve} & wait`;
+  const command = `trap "ls -d {dir} '${report}' > '${seen}'; wait" TERM; ${serve} & wait`;
   const only = ['--fast', '--only', 'device.deployment.shape', '--report', `json=${report}`];
   await muster('check', 'device', '--command', command, ...only);
   const places = readFileSync(seen, 'utf8').trim().split('\n');
@@ -124,8 +123,7 @@ test.each([
 });
 
 test('verify escapes line breaks in a signed name', async () => {
-  const name = 'robot\n\nIt claims\n  · Everything.\n::error title=x::pwned';
-  const target = { ...sampleReport().target, name };
+  const target = { ...sampleReport().target, name: 'robot\n\nIt claims\n  · Everything.\n::error title=x::pwned' };
   const report = sampleReport(await wholeProfile(), { complete: true, muster: '0.0.1', target });
   certificateIssuer(certificate, key, LASTING).issue(report);
   const { code, text } = await printed(['verify', certificate, '--key', `${key}.pub`]);

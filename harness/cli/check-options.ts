@@ -77,19 +77,19 @@ export const commonOptions = {
   'fail-on': OUTCOME.list(
     'Fail (exit 1) for SHOULDs too: should for all, should=ID,SECTION,… for some; or fail_on in the target file',
   ),
-  baseline: OUTCOME.text('Known findings, with reason, owner and expiry', { path: wholePath }),
+  baseline: OUTCOME.file('Known findings, with reason, owner and expiry'),
   'update-baseline': OUTCOME.flag('Write the findings of this run into the baseline, and say what changes'),
   report: OUTCOME.list(REPORT_FORMATS_TEXT, REPORTED),
   verbose: OUTCOME.flag('Pretty report: list every check, show findings in full'),
-  certificate: OUTCOME.text('Write a signed certificate to this file', { path: wholePath }),
-  key: OUTCOME.text('Private key (PEM, Ed25519) that signs it', { path: wholePath }),
+  certificate: OUTCOME.file('Write a signed certificate to this file'),
+  key: OUTCOME.file('Private key (PEM, Ed25519) that signs it'),
   'valid-until': OUTCOME.text('Last day on which the certificate holds, e.g. 2027-06-30', {
     defaultText: 'a year after the run',
   }),
   signer: OUTCOME.text(
     'Who signs it, and where the public key is published, e.g. "Arms Ltd, https://arms.example/key"',
   ),
-  badge: OUTCOME.text('Write an SVG badge to this file', { path: wholePath }),
+  badge: OUTCOME.file('Write an SVG badge to this file'),
 } as const satisfies OptionTable;
 
 export const planOptions = {

@@ -200,15 +200,13 @@ function settingsOf<T extends CheckTable, Context>(
 ) {
   const { api, options: table, concurrency } = checked;
   const args = options as unknown as PlanArguments;
-  const maxTimeMs = timeFrom('max-time', args['max-time']);
-  const demands = demandsOf(api, args);
   const seed = args.seed ?? again?.seed ?? randomInt(2 ** 31);
   const runs = runsOf(args);
   return {
     command: commandLine(['check', api], table, targetOnly(options as GivenOptions)),
     seed,
-    maxTimeMs,
-    demands,
+    maxTimeMs: timeFrom('max-time', args['max-time']),
+    demands: demandsOf(api, args),
     version: VERSION,
     // Ignores `--bail` with `--update-baseline`, because the new baseline excuses all findings.
     ...(args['update-baseline'] ? {} : defined({ bail: args.bail })),

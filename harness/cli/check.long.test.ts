@@ -176,8 +176,7 @@ test('a finding holds the standard error that the agent wrote during its check',
   const line = `echo starting >&2; exec ${NODE} ${AGENT} {socket}`;
   const report = at('wrote.json');
   await muster('check', 'device', '--command', line, ...ONE, '--report', `json=${report}`);
-  const found = reportIn(report).checks.find(({ outcome }) => outcome === 'fail');
-  expect(found?.stderr).toMatch(/^a trace(\na trace)*$/);
+  expect(reportIn(report).checks.find(({ outcome }) => outcome === 'fail')?.stderr).toMatch(/^a trace(\na trace)*$/);
 });
 
 test('exit code 3: an uncaught exception in Muster blocks the running checks', async () => {

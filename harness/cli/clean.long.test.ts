@@ -79,10 +79,10 @@ it('isOwnName accepts record names of runs and rejects similar names', () => {
 
 async function devicesOfDryRun(more: readonly string[]): Promise<number> {
   let connections = 0;
-  const server = createServer(() => {
-    connections += 1;
-  });
-  await using listening = await listenAt(server, { port: 0 });
+  await using listening = await listenAt(
+    createServer(() => (connections += 1)),
+    { port: 0 },
+  );
   const url = `${listening.address}/beta`;
   const words = typed`check platform --url ${url} --dry-run --fast --seed 5 --only platform.device.* ${more}`;
   const { code, text } = await printed(words);

@@ -1,7 +1,7 @@
 /** Parses a command line: yargs splits words and writes help; Muster validates all options together. */
 import yargs, { type Argv, type Options } from 'yargs';
 import { defined } from '../common/defined.ts';
-import { nearest, UsageError } from '../common/usage.ts';
+import { nearest, UsageError, usage } from '../common/usage.ts';
 import { ABOUT, COMMANDS, type CommandEntry } from './commands.ts';
 import { type Configured, configured, namesBelow, notInFile } from './config-file.ts';
 import {
@@ -87,12 +87,9 @@ function readFile({ file, values }: Configured, { path, command }: Found, typed:
   if (wrong.length > 0) throw new UsageError(together(wrong.map((mistake) => `${where}: ${mistake}`)));
   const others = Object.entries(table).filter(([, { positional }]) => positional !== true);
   const own = withoutNeed(Object.fromEntries(others), Object.keys(table));
-  try {
-    const given = readOptions({ path, table: own, takesRest: true, values, loose: [], rest: [], words: [] });
-    return Object.fromEntries(Object.entries(given).filter(([name]) => !isReplaced(name, typed, table)));
-  } catch (error) {
-    throw error instanceof UsageError ? new UsageError(`${where}: ${error.message}`) : error;
-  }
+  const whole: Typed = { path, table: own, takesRest: true, values, loose: [], rest: [], words: [] };
+  const given = usage(where, () => readOptions(whole));
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !isReplaced(name, typed, table)));
 }
 
 const withoutNeed = (table: OptionTable, names: readonly string[]): OptionTable =>
@@ -143,7 +140,7 @@ function declareCommands(loaded: ReadonlyMap<CommandEntry, AnyCommand>): Argv {
         return body.epilogue === undefined ? own : own.epilogue(body.epilogue);
       },
       handler: (parsed) => {
-        if (body !== undefined) throw new Chosen({ path, command: body }, parsed as unknown as Split);
+        if (body !== undefined) throw new Chosen('', { cause: { chosen: { path, command: body }, parsed } });
       },
     });
   };
@@ -160,16 +157,7 @@ function declareCommands(loaded: ReadonlyMap<CommandEntry, AnyCommand>): Argv {
 type Split = { _: (string | number)[]; $0: string; '--'?: (string | number)[]; [option: string]: unknown };
 
 /** Error that leaves yargs early, because yargs spends 100 ms on its help after a handler returns. */
-class Chosen extends Error {
-  readonly chosen: Found;
-  readonly parsed: Split;
-
-  constructor(chosen: Found, parsed: Split) {
-    super();
-    this.chosen = chosen;
-    this.parsed = parsed;
-  }
-}
+class Chosen extends Error {}
 
 async function parse(words: readonly string[]): Promise<{ parsed: Split; text: string; chosen?: Found }> {
   const entries = COMMANDS.flatMap((entry) => {
@@ -187,7 +175,7 @@ async function parse(words: readonly string[]): Promise<{ parsed: Split; text: s
     });
     return { parsed: parsed as Split, text };
   } catch (error) {
-    if (error instanceof Chosen) return { parsed: error.parsed, text, chosen: error.chosen };
+    if (error instanceof Chosen) return { text, ...(error.cause as { parsed: Split; chosen: Found }) };
     throw error;
   }
 }

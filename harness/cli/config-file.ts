@@ -2,6 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import process from 'node:process';
+import { defined } from '../common/defined.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 import { COMMANDS, type CommandEntry, type CommandGroup } from './commands.ts';
 import { CONFIG_FILE, type OptionSpec, type OptionTable } from './options.ts';
@@ -120,10 +121,7 @@ function schemaOf({ type, range = {}, choices, array, describe }: OptionSpec): o
   const { whole, above, from, to } = range;
   const one = {
     ...(type === 'number' ? { type: whole === true ? 'integer' : 'number' } : { type }),
-    ...(choices !== undefined && { enum: choices }),
-    ...(above !== undefined && { exclusiveMinimum: above }),
-    ...(from !== undefined && { minimum: from }),
-    ...(to !== undefined && { maximum: to }),
+    ...defined({ enum: choices, exclusiveMinimum: above, minimum: from, maximum: to }),
   };
   // Accepts a number in place of a text, because YAML reads an id such as 42 as a number.
   const value = type === 'string' && choices === undefined ? { type: ['string', 'number'] } : one;

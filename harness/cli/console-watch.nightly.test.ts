@@ -53,8 +53,7 @@ describeConsole('the page of a watch', (open) => {
 
   it('shows a finding without a reload, and hostile traffic as text', async () => {
     const watch = await watched('--only', 'device.deployment.shape.everywhere');
-    const hostile = JSON.stringify({ object: 'deployment', id: HOSTILE });
-    await watch.answer(hostile);
+    await watch.answer(JSON.stringify({ object: 'deployment', id: HOSTILE }));
     await using page = await open(watch.url);
     follow(watch.near, `${CURRENT}?q=${encodeURIComponent(HOSTILE)}`, HOSTILE);
     await page.locator('[data-verdict=bad]').waitFor();

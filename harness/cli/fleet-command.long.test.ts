@@ -11,8 +11,7 @@ const ROLLOUT = '  - { do: rollout, over: 200ms }\n';
 
 describe('muster fleet', { timeout: 60_000 }, () => {
   it('runs a scenario, writes result, report and rows, and exits 0', async () => {
-    const words = fleets.words(ROLLOUT, { threshold: 'rollout.ms.count==8' });
-    const { code, stdout } = await fleets.run(words);
+    const { code, stdout } = await fleets.run(fleets.words(ROLLOUT, { threshold: 'rollout.ms.count==8' }));
     const result = fleets.result();
     expect(code).toBe(unlessSaturated(0, result));
     expect(stdout).toMatch(

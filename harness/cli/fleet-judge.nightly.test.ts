@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { platformDefect } from '../../simulators/defects/platform/index.ts';
 import type { Exchange } from '../../simulators/fleet/platform/answers.ts';
-import type { PlatformAddress } from '../../simulators/fleet/platform/client.ts';
-import type { FleetResult, Judged } from '../../simulators/fleet/result/result.ts';
+import type { Judged } from '../../simulators/fleet/result/result.ts';
 import { runFleet } from '../../simulators/fleet/run/run.ts';
 import { runOptionsIn } from '../../simulators/fleet/run/testing/fleets.ts';
 import { useFolder } from '../../simulators/fleet/testing/scratch.ts';
@@ -26,12 +25,6 @@ phases:
   - { do: hold, for: 2s, lists: 20/s, reads: 20/s }
 `;
 
-const judgedRun = (platform: PlatformAddress): Promise<FleetResult> =>
-  runFleet({
-    ...runOptionsIn(folder(), LOAD, { platform, robots: 10 }),
-    judging: (address) => new FleetJudge(address),
-  });
-
 const platformWith = (options: Partial<PlatformOptions>) =>
   simulatePlatform({ devices: 130, seed: 7, mqtt: false, keys: [{ key: KEY, scopes: 'all' }], ...options });
 
@@ -40,7 +33,8 @@ it.each([
   ['breaks off', 'reset@0.1,latency=200@0.2,slow-body=20@0.2'],
 ])('a judge finds nothing when a loaded platform %s', { timeout: 120_000 }, async (_, faults) => {
   await using platform = await platformWith({ faults: parseFaults(faults) });
-  const result = await judgedRun(platform);
+  const options = runOptionsIn(folder(), LOAD, { platform, robots: 10 });
+  const result = await runFleet({ ...options, judging: (address) => new FleetJudge(address) });
   expect(result.answers?.findings.map(({ id }) => id)).toEqual([]);
   expect(result.answers?.judged).toBeGreaterThan(20);
   expect(result.incomplete_reasons).toEqual([]);

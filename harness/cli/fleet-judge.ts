@@ -6,10 +6,8 @@ import type { Judged } from '../../simulators/fleet/result/result.ts';
 import type { AnswerJudge } from '../../simulators/fleet/run/fleet.ts';
 import { defined } from '../common/defined.ts';
 import { poll } from '../common/waiting.ts';
-import type { Requirement } from '../runner/types.ts';
 import { shortText } from '../runner/violation.ts';
-import { JudgeWorker } from '../watch/judge-worker.ts';
-import type { PlainJudged } from '../watch/judging.ts';
+import { JudgeWorker, type JudgeWorkerOptions } from '../watch/judge-worker.ts';
 import type { ServerAddress, Traffic } from '../watch/traffic.ts';
 import type { ThreadData } from './watching/thread.ts';
 
@@ -46,7 +44,7 @@ export class FleetJudge implements AnswerJudge {
       entry: new URL(`./watching/thread${extname(import.meta.url)}`, import.meta.url),
       data: { api: 'platform', way: 'url', place, sample: true } satisfies ThreadData,
       taken: (broken) => this.#taken(broken),
-      found: (id, judged, requirement) => this.#found(id, judged, requirement),
+      found: this.#found,
       trouble: (why) => {
         this.faults.push(`--judge: ${why}`);
         this.#isReady.resolve();
@@ -117,11 +115,7 @@ export class FleetJudge implements AnswerJudge {
   }
 
   /** The phase of this exchange is still the first in `#underWay`. */
-  #found(
-    id: string,
-    { broken, fault }: PlainJudged,
-    requirement: Pick<Requirement, 'level' | 'text'> | undefined,
-  ): void {
+  readonly #found: JudgeWorkerOptions['found'] = (id, { broken, fault }, requirement) => {
     const { level, text } = requirement ?? { level: 'INFO', text: '' };
     if (fault !== undefined) this.faults.push(`--judge: the rule ${id} has failed, and judges nothing more: ${fault}`);
     if (broken === undefined || level === 'INFO') return;
@@ -138,7 +132,7 @@ export class FleetJudge implements AnswerJudge {
       request: asked === undefined ? '' : `${asked.method} ${asked.url}`,
       curl: asked?.curl ?? '',
     });
-  }
+  };
 }
 
 const LONGEST = 500;

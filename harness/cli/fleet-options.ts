@@ -15,9 +15,9 @@ import {
 } from '../../simulators/fleet/scenario/scenario.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
-import { DIALECT_NAMES, DIALECTS, SUPPORTED_VERSIONS } from '../contract/versions.ts';
+import { DIALECTS, NAMES_BY_DIALECT, SUPPORTED_VERSIONS } from '../contract/versions.ts';
 import { findByName } from './find-behaviour.ts';
-import { consoleOptions, type OptionsOf, type OptionTable, optionsIn, pathOfYaml, wholePath } from './options.ts';
+import { consoleOptions, type OptionsOf, type OptionTable, optionsIn, pathOfYaml } from './options.ts';
 
 const FLEET = optionsIn('Fleet');
 const PLATFORM = optionsIn('Platform');
@@ -51,9 +51,8 @@ export const fleetOptions = {
   'start-within': FLEET.text('Time for all shards of a run to come up; they begin together', { default: '30m' }),
   seed: FLEET.whole('Seed of arrivals, shares and faults', { default: 1 }),
   uplink: FLEET.oneOf(UPLINKS, "Uplink to use instead of the scenario's"),
-  devices: FLEET.text('File with device ids, one a line, for the robots of --uplink polling or calls', {
+  devices: FLEET.file('File with device ids, one a line, for the robots of --uplink polling or calls', {
     defaultText: 'the devices that the platform lists',
-    path: wholePath,
   }),
   'key-bits': FLEET.whole('RSA key of a robot', {
     from: 1024,
@@ -61,8 +60,8 @@ export const fleetOptions = {
     defaultText: "the scenario's, else 2048; 1024 for embedded",
   }),
   'name-prefix': FLEET.text('Robots are called PREFIX-000042'),
-  state: FLEET.text('Folder that keeps the keys of robots between runs', { default: '.muster/fleet', path: wholePath }),
-  dir: FLEET.text('Folder for the files of robots during the run', { defaultText: 'in memory', path: wholePath }),
+  state: FLEET.file('Folder that keeps the keys of robots between runs', { default: '.muster/fleet' }),
+  dir: FLEET.file('Folder for the files of robots during the run', { defaultText: 'in memory' }),
   keep: FLEET.flag('Leave the event logs and config files of robots when the run ends'),
   force: FLEET.flag('Continue even if the preflight check fails'),
   defect: FLEET.list('Plant a defect in one robot: NAME@INDEX, e.g. seam-gap@137'),
@@ -87,9 +86,9 @@ export const fleetOptions = {
   'abort-on': RESULT.list(
     "End the run early if this held during the last abort_after of the scenario (30s), e.g. 'http.errors.rate>50%'",
   ),
-  out: RESULT.text('Folder for result.json and report.html', { default: 'muster-report/fleet', path: wholePath }),
+  out: RESULT.file('Folder for result.json and report.html', { default: 'muster-report/fleet' }),
   ...consoleOptions,
-  'metrics-port': RESULT.whole('Serve Prometheus metrics on this port', { from: 0, to: 65_535 }),
+  'metrics-port': RESULT.port('Serve Prometheus metrics on this port'),
   'metrics-host': RESULT.text('Address to serve metrics on', { default: '127.0.0.1' }),
 } as const satisfies OptionTable;
 
@@ -158,7 +157,7 @@ function atRate(scenario: Scenario, rate: number): Scenario {
 
 const OWN_HEADERS = [
   ...['x-api-key', 'authorization', 'host', 'connection', 'content-.*', 'transfer-encoding'],
-  ...Object.values(DIALECT_NAMES).flatMap(({ versionHeader, agentHeaderPrefix: agent }) => [
+  ...Object.values(NAMES_BY_DIALECT).flatMap(({ versionHeader, agentHeaderPrefix: agent }) => [
     versionHeader,
     `${agent}-.*`,
   ]),

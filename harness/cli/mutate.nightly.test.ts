@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { eventually, useScratch } from '../../simulators/common/testing/scratch.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
 import type { MutationReport, MutationState } from '../reports/mutation/report.ts';
@@ -11,6 +11,7 @@ import { MAIN, Running, typed } from './testing/muster.ts';
 const folder = useScratch();
 const ROOT = join(import.meta.dirname, '../..');
 const program = (name: string): string => `'${process.execPath}' '${join(ROOT, 'fixtures/mutate', name)}'`;
+vi.setConfig({ testTimeout: 180_000 });
 const DEVICE = program('device-tests.mjs');
 const PLATFORM = program('platform-tests.mjs');
 
@@ -29,47 +30,43 @@ const device = (command: string, names: readonly string[], ...more: string[]): s
 const platform = (command: string, names: readonly string[], ...more: string[]): string[] =>
   typed`--api platform --command ${command} --only ${names} ${more}`;
 
-describe('mutate client --api device', { timeout: 180_000 }, () => {
-  const names = [
-    ...['deployment-wrapped', 'replay-inclusive', 'heartbeat-none', 'ids-restart-at-one', 'malformed-is-none'],
-    ...['frame-without-id', 'replay-never-ends-live', 'retains-1', 'ids-start-high'],
-  ];
+const DEVICE_DEFECTS = [
+  ...['deployment-wrapped', 'replay-inclusive', 'heartbeat-none', 'ids-restart-at-one', 'malformed-is-none'],
+  ...['frame-without-id', 'replay-never-ends-live', 'retains-1', 'ids-start-high'],
+];
 
-  test.each<[holes: string, survived: string[], neverAsked: string[]]>([
-    ['', [], []],
-    ['live', ['replay-never-ends-live'], []],
-    ['restart,shape', ['ids-restart-at-one'], ['deployment-wrapped']],
-    ['cursor,live,heartbeat', [], ['frame-without-id', 'heartbeat-none', 'replay-inclusive', 'replay-never-ends-live']],
-  ])('reports exactly the defects of the left-out tests %j', async (holes, survived, neverAsked) => {
-    const { code, report, ...run } = await mutate(device(DEVICE, names), { LEAVE_OUT: holes });
-    expect(run.in('survived')).toEqual(survived);
-    expect(run.in('never_asked')).toEqual(neverAsked);
-    expect(run.in('accepted')).toEqual(['ids-start-high', 'retains-1']);
-    expect(report.subjects.find(({ name }) => name === 'retains-1')?.section).toBe('6.2');
-    expect(code).toBe(survived.length > 0 ? 1 : 0);
-    expect(report.summary.killed + report.summary.timed_out).toBe(7 - survived.length - neverAsked.length);
-  });
+test.each<[holes: string, survived: string[], neverAsked: string[]]>([
+  ['', [], []],
+  ['live', ['replay-never-ends-live'], []],
+  ['restart,shape', ['ids-restart-at-one'], ['deployment-wrapped']],
+  ['cursor,live,heartbeat', [], ['frame-without-id', 'heartbeat-none', 'replay-inclusive', 'replay-never-ends-live']],
+])('mutate client --api device reports the exact defects of holes %j', async (holes, survived, neverAsked) => {
+  const { code, report, ...run } = await mutate(device(DEVICE, DEVICE_DEFECTS), { LEAVE_OUT: holes });
+  expect(run.in('survived')).toEqual(survived);
+  expect(run.in('never_asked')).toEqual(neverAsked);
+  expect(run.in('accepted')).toEqual(['ids-start-high', 'retains-1']);
+  expect(report.subjects.find(({ name }) => name === 'retains-1')?.section).toBe('6.2');
+  expect(code).toBe(survived.length > 0 ? 1 : 0);
+  expect(report.summary.killed + report.summary.timed_out).toBe(7 - survived.length - neverAsked.length);
 });
 
-describe('mutate client --api platform', { timeout: 180_000 }, () => {
-  const names = [
-    ...['has-more-never', 'offset-ignored', 'total-count-absent', 'ping-never-succeeds', 'key-unchecked'],
-    ...['limit-high-refused', 'version-omitted-fails', 'group-rename-lost', 'unauthorized-403', 'created-201'],
-  ];
-  /** Defects that survive every run, because no test covers them. */
-  const always = ['group-rename-lost', 'limit-high-refused', 'version-omitted-fails'];
+const PLATFORM_DEFECTS = [
+  ...['has-more-never', 'offset-ignored', 'total-count-absent', 'ping-never-succeeds', 'key-unchecked'],
+  ...['limit-high-refused', 'version-omitted-fails', 'group-rename-lost', 'unauthorized-403', 'created-201'],
+];
+/** Defects that survive every run, because no test covers them. */
+const ALWAYS = ['group-rename-lost', 'limit-high-refused', 'version-omitted-fails'];
 
-  test.each<[holes: string, survived: string[], neverAsked: string[]]>([
-    ['', [], []],
-    ['pages', ['has-more-never', 'offset-ignored'], []],
-    ['ping,created', [], ['created-201', 'ping-never-succeeds']],
-  ])('reports exactly the defects of the left-out tests %j', async (holes, survived, neverAsked) => {
-    const { code, ...run } = await mutate(platform(PLATFORM, names), { LEAVE_OUT: holes });
-    expect(run.in('survived')).toEqual([...survived, ...always].sort());
-    expect(run.in('never_asked')).toEqual(neverAsked);
-    expect(run.in('brittle')).toEqual(['unauthorized-403']);
-    expect(code).toBe(1);
-  });
+test.each<[holes: string, survived: string[], neverAsked: string[]]>([
+  ['', [], []],
+  ['pages', ['has-more-never', 'offset-ignored'], []],
+  ['ping,created', [], ['created-201', 'ping-never-succeeds']],
+])('mutate client --api platform reports the exact defects of holes %j', async (holes, survived, neverAsked) => {
+  const { code, ...run } = await mutate(platform(PLATFORM, PLATFORM_DEFECTS), { LEAVE_OUT: holes });
+  expect(run.in('survived')).toEqual([...survived, ...ALWAYS].sort());
+  expect(run.in('never_asked')).toEqual(neverAsked);
+  expect(run.in('brittle')).toEqual(['unauthorized-403']);
+  expect(code).toBe(1);
 });
 
 const SHAPE = 'curl -sS --max-time 5 "$MUSTER_URL/deployments/current" | grep -q \'^{"object"\'';
@@ -77,17 +74,15 @@ const SHAPE = 'curl -sS --max-time 5 "$MUSTER_URL/deployments/current" | grep -q
 const commandOf = (pid: string): string =>
   existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '';
 
-describe('tests that hang', { timeout: 60_000 }, () => {
-  test('are ended with their child processes and count as timed out', async () => {
-    const pid = join(folder.path, 'pid');
-    const line = `sleep 600 & echo $! > '${pid}'; ${SHAPE} || sleep 600`;
-    const run = await mutate(device(line, ['deployment-wrapped'], '--test-timeout', '5s'));
-    expect(run.in('timed_out')).toEqual(['deployment-wrapped']);
-    expect(commandOf(readFileSync(pid, 'utf8').trim())).not.toContain('sleep');
-  });
+test('tests that hang are ended with their child processes and count as timed out', async () => {
+  const pid = join(folder.path, 'pid');
+  const line = `sleep 600 & echo $! > '${pid}'; ${SHAPE} || sleep 600`;
+  const run = await mutate(device(line, ['deployment-wrapped'], '--test-timeout', '5s'));
+  expect(run.in('timed_out')).toEqual(['deployment-wrapped']);
+  expect(commandOf(readFileSync(pid, 'utf8').trim())).not.toContain('sleep');
 });
 
-describe('a run', { timeout: 120_000 }, () => {
+describe('a run', () => {
   test('prepares each server with --setup through the control API, and masks the control token', async () => {
     const setup = 'curl -fsS --unix-socket "$MUSTER_CONTROL_SOCKET" http://x/events -d \'{"count":30}\' > /dev/null';
     const caught = '{ echo "caught by $MUSTER_CONTROL_TOKEN"; false; }';
@@ -112,7 +107,7 @@ describe('a run', { timeout: 120_000 }, () => {
   });
 });
 
-describe('mutate system', { timeout: 180_000 }, () => {
+describe('mutate system', () => {
   const SYSTEM = program('system-tests.mjs');
   const system = (words: readonly string[], env: Record<string, string>) => mutate(words, env, 'system');
 

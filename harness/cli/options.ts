@@ -109,6 +109,8 @@ export function optionsIn(group?: string) {
   return {
     text: <const M extends More = None>(describe: string, more?: M): Made<{ type: 'string' }, M> =>
       make({ type: 'string', describe }, more),
+    file: <const M extends More = None>(describe: string, more?: M): Made<{ type: 'string' }, M> =>
+      make({ type: 'string', describe, path: wholePath }, more),
     list: <const M extends More = None>(describe: string, more?: M): Made<{ type: 'string'; array: true }, M> =>
       make({ type: 'string', array: true, describe }, more),
     oneOf: <const C extends readonly string[], const M extends More = None>(
@@ -121,6 +123,8 @@ export function optionsIn(group?: string) {
       numeric(describe, more),
     whole: <const M extends Numeric = None>(describe: string, more?: M): Made<{ type: 'number' }, M> =>
       numeric(describe, more, true),
+    port: <const M extends More = None>(describe: string, more?: M): Made<{ type: 'number' }, M> =>
+      numeric(describe, { from: 0, to: 65_535, ...more }, true),
   };
 }
 
@@ -149,21 +153,17 @@ export function storable(table: OptionTable, options: Readonly<Record<string, un
   ) as GivenOptions;
 }
 
-export const commandWords = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
-  wordsOf(path, table, options, (value) => value);
-
 /** Command line that users can paste into a shell, with a variable in place of each secret. */
-export const commandLine = (path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) =>
-  [
-    'muster',
-    ...wordsOf(path, table, options, (value, variable) => (variable === undefined ? quote(value) : `"$${variable}"`)),
-  ].join(' ');
+export function commandLine(path: readonly string[], table: OptionTable, options: Readonly<Record<string, unknown>>) {
+  const word = (value: string, variable?: string) => (variable === undefined ? quote(value) : `"$${variable}"`);
+  return ['muster', ...commandWords(path, table, options, word)].join(' ');
+}
 
-function wordsOf(
+export function commandWords(
   path: readonly string[],
   table: OptionTable,
   options: Readonly<Record<string, unknown>>,
-  word: (value: string, variable?: string) => string,
+  word: (value: string, variable?: string) => string = (value) => value,
 ): string[] {
   const words = Object.entries(options).flatMap(([name, value]) => {
     const spec = table[name];
@@ -190,7 +190,7 @@ const CONSOLE = optionsIn('Console');
 
 export const consoleOptions = {
   ui: CONSOLE.flag('Serve a page to watch and drive it, on loopback; its address is printed as ui'),
-  'ui-port': CONSOLE.whole('Port of the page; implies --ui', { from: 0, to: 65_535, defaultText: 'any free one' }),
+  'ui-port': CONSOLE.port('Port of the page; implies --ui', { defaultText: 'any free one' }),
 } as const satisfies OptionTable;
 
 export const uiPortOf = (args: { ui: boolean; 'ui-port'?: number }): number | undefined =>

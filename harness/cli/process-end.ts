@@ -30,24 +30,22 @@ export function watchOutputs(): void {
   }
 }
 
+const undone = (undo: () => void): Disposable => ({ [Symbol.dispose]: undo });
+
 /** Ignores failed outputs until disposal, because `muster watch` must serve clients even without messages. */
 export function outputsMayFail(): Disposable {
   mayOutputsFail = true;
-  return {
-    [Symbol.dispose]: () => {
-      mayOutputsFail = false;
-    },
-  };
+  return undone(() => {
+    mayOutputsFail = false;
+  });
 }
 
 /** Sets the handler of the first unhandled error; `take` must end the work. Disposal removes the handler. */
 export function takeFaults(take: Handler): Disposable {
   handler = take;
-  return {
-    [Symbol.dispose]: () => {
-      handler = undefined;
-    },
-  };
+  return undone(() => {
+    handler = undefined;
+  });
 }
 
 export function watchForFaults(report: Handler): void {

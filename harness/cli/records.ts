@@ -1,7 +1,8 @@
 import { HttpClient, type HttpResponse } from '../client/http.ts';
 import type { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
-import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../contract/versions.ts';
+import { NamedError } from '../common/usage.ts';
+import { type Dialect, NAMES_BY_DIALECT, NEWEST_VERSION } from '../contract/versions.ts';
 
 interface PlatformAccess {
   url: string;
@@ -17,14 +18,12 @@ export function platformHttp({ url, apiKey, dialect, version = NEWEST_VERSION, c
   return new HttpClient({
     endpoint: { origin, ...defined({ ca }) },
     basePath: pathname.replace(/\/$/, ''),
-    headers: { 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader.toLowerCase()]: version },
+    headers: { 'x-api-key': apiKey, [NAMES_BY_DIALECT[dialect].versionHeader.toLowerCase()]: version },
     ...defined({ recorder }),
   });
 }
 
-export class NoListError extends Error {
-  override name = 'NoListError';
-}
+export class NoListError extends NamedError {}
 
 export type Item = Readonly<Record<string, unknown>>;
 

@@ -24,8 +24,7 @@ describe('muster report', () => {
   const run = sampleReport([sampleResult(), sampleFailure()]);
 
   it('writes the same HTML and JSON from a JSON report as the run', async () => {
-    const file = left('run.json', run);
-    await again(file, '--report', `html=${place('run.html')}`, `json=${place('again.json')}`);
+    await again(left('run.json', run), '--report', `html=${place('run.html')}`, `json=${place('again.json')}`);
     expect(readFileSync(place('run.html'), 'utf8')).toBe(htmlFormat.document(run));
     expect(JSON.parse(readFileSync(place('again.json'), 'utf8'))).toEqual(run);
   });

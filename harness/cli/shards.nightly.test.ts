@@ -16,16 +16,9 @@ const ENDS = [0, 98];
 
 const ROLLOUT = '  - { do: rollout, over: 200ms }\n';
 
-function shard(index: number, { run = 'monday', phases = ROLLOUT, change = {}, env = {} }: ShardOptions = {}): Running {
+function shard(index: number, { run = 'monday', phases = ROLLOUT, change = {}, env = {} } = {}): Running {
   const words = fleets.words(phases, { out: fleets.path('results'), ...change });
   return fleets.start([...words, '--shard', `${index}/2`, '--run-id', run], env);
-}
-
-interface ShardOptions {
-  run?: string;
-  phases?: string;
-  change?: Record<string, string | undefined>;
-  env?: Record<string, string>;
 }
 
 const merge = (run: string, ...words: string[]): Running =>
@@ -39,8 +32,7 @@ describe('the shards of a run', slow, () => {
     const collecting = merge('monday');
     const first = shard(1, { change: threshold });
     await first.said(/^ready: shard 1\/2 of run monday waits for the others$/m);
-    const second = shard(2, { change: threshold });
-    for (const { ended } of [first, second]) expect(ENDS).toContain((await ended).code);
+    for (const { ended } of [first, shard(2, { change: threshold })]) expect(ENDS).toContain((await ended).code);
     const { code, stdout } = await collecting.ended;
     expect(stdout).toMatch(/✓ met|· not judged/);
     expect(ENDS).toContain(code);
@@ -51,8 +43,7 @@ describe('the shards of a run', slow, () => {
   });
 
   it('are kept apart from other runs on the same disk', async () => {
-    const earlier = [shard(1), shard(2)];
-    for (const { ended } of earlier) expect(ENDS).toContain((await ended).code);
+    for (const { ended } of [shard(1), shard(2)]) expect(ENDS).toContain((await ended).code);
     expect(ENDS).toContain((await merge('monday').ended).code);
 
     const none = await merge('tuesday', '--timeout', '1s').ended;
@@ -68,8 +59,7 @@ describe('the shards of a run', slow, () => {
 
   it('end the wait of merge with the reason when one cannot start', async () => {
     const collecting = merge('monday');
-    const wrong = shard(2, { change: { platform: 'http://127.0.0.1:9/beta' } });
-    expect((await wrong.ended).code).toBe(64);
+    expect((await shard(2, { change: { platform: 'http://127.0.0.1:9/beta' } }).ended).code).toBe(64);
     expect(ENDS).toContain((await shard(1).ended).code);
     const { code, stdout } = await collecting.ended;
     expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(/shard 2\/2 is dead: --api-key: is needed for this platform/);
@@ -108,14 +98,12 @@ describe('the shards of a run', slow, () => {
   it('can be restarted by the same job, with a note, but not by another', async () => {
     const env = { MUSTER_JOB_UID: 'job-1' };
     const first = shard(1, { env, phases: '  - { do: hold, for: 1h }\n' });
-    const second = shard(2, { env });
-    expect(ENDS).toContain((await second.ended).code);
+    expect(ENDS).toContain((await shard(2, { env }).ended).code);
     await first.stop('SIGKILL');
     const again = await shard(1, { env }).ended;
     expect(ENDS).toContain(again.code);
     expect(resultOf(1).notes.join()).toContain('Shard 1/2 was started again');
-    const foreign = await shard(2, { env: { MUSTER_JOB_UID: 'job-2' } }).ended;
-    expect(foreign.code).toBe(64);
+    expect((await shard(2, { env: { MUSTER_JOB_UID: 'job-2' } }).ended).code).toBe(64);
     expect(existsSync(fleets.path('results', 'monday', 'shard-2-of-2', 'failed.json'))).toBe(false);
   });
 });
@@ -144,8 +132,7 @@ describe('merge', slow, () => {
     fleets.leave(1, 2);
     mkdirSync(fleets.path('results', 'shard-2'), { recursive: true });
     writeFileSync(fleets.path('results', 'shard-2', 'alive.json'), text);
-    const words = typed`merge ${fleets.path('results')} --expect 2 --watch --timeout 1s`;
-    const { code, stdout } = await fleets.run(words);
+    const { code, stdout } = await fleets.run(typed`merge ${fleets.path('results')} --expect 2 --watch --timeout 1s`);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('shard 2/2 is missing: it left no result');
     expect(code).toBe(2);
     expect(fleets.result(fleets.path('results'))).toMatchObject({ complete: false, robots: 5 });
@@ -203,8 +190,7 @@ describe('shards without a shared disk', slow, () => {
   const collect = ({ run = 'auto', port = '0' } = {}): Running =>
     fleets.start(['merge', fleets.path('merged'), ...typed`--run-id ${run} --expect 2 --watch --serve ${port}`], env);
   const apart = (index: number, url: string, { pod = index, phases = ROLLOUT, change = {} } = {}): Running => {
-    const folders = { out: fleets.path(`pod-${pod}`), state: fleets.path(`state-${pod}`) };
-    const words = fleets.words(phases, folders);
+    const words = fleets.words(phases, { out: fleets.path(`pod-${pod}`), state: fleets.path(`state-${pod}`) });
     return fleets.start([...words, ...typed`--shard ${index}/2 --run-id auto --results ${url}`], { ...env, ...change });
   };
   const urlOf = async (collecting: Running) => (await collecting.said(/^results: (\S+)$/m))[1] ?? '';

@@ -14,8 +14,7 @@ const simulate = (...options: string[]): Running => home.start(['simulate', 'dev
 describe('muster simulate device', () => {
   test.for(['SIGTERM', 'SIGINT'] as const)('serves until %s, and leaves only the robot’s folder', async (signal) => {
     const run = simulate(...typed`--socket a.sock --loopback --discovery a.json --dir robot --seed 1`);
-    const where = await run.ready();
-    expect(where).toEqual({
+    expect(await run.ready()).toEqual({
       ready: true,
       socket: join(home.path, 'a.sock'),
       discovery: join(home.path, 'a.json'),

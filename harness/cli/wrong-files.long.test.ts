@@ -53,8 +53,7 @@ const rows = Object.keys(READERS).flatMap((reader) =>
 );
 
 test.each(rows)('a file for %s of the form %s is a usage error', async (reader, form) => {
-  const words = READERS[reader]?.(at(form)) ?? [];
-  const said = await refusal(words);
+  const said = await refusal(READERS[reader]?.(at(form)) ?? []);
   expect(said.length).toBeGreaterThan(10);
   expect(said).not.toMatch(/TypeError|RangeError|undefined/);
 });

@@ -16,6 +16,7 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 import { Bytes } from '../common/bytes.ts';
+import { jsonOf } from '../common/lenient.ts';
 import type { Patience } from '../common/waiting.ts';
 import { BodyTooLarge, NoAnswer } from './errors.ts';
 
@@ -140,14 +141,7 @@ async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buff
   return body;
 }
 
-export function parseJson(text: string): unknown {
-  if (!isModest(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+export const parseJson = (text: string): unknown => (isModest(text) ? jsonOf(text) : undefined);
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

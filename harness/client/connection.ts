@@ -4,6 +4,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defined } from '../common/defined.ts';
+import { madeOnce } from '../common/lenient.ts';
 import { tls } from '../common/node-tls.ts';
 import { backoffMs, Patience } from '../common/waiting.ts';
 import { classify, codeOf, errorOf, notConnected, Unreachable } from './errors.ts';
@@ -21,13 +22,12 @@ class Entrance {
 
   async enter<T>(connect: () => Promise<T>, withinMs: number, signal?: AbortSignal): Promise<T> {
     const deadline = performance.now() + withinMs;
-    if (this.#waiting > 0) return this.#inTurn(() => this.#again(connect, deadline, signal));
     try {
-      return await this.#once(connect);
+      if (this.#waiting === 0) return await this.#once(connect);
     } catch (error) {
       if (!this.#isFull(error, 0)) throw error;
-      return this.#inTurn(() => this.#again(connect, deadline, signal));
     }
+    return this.#inTurn(() => this.#again(connect, deadline, signal));
   }
 
   async #once<T>(connect: () => Promise<T>): Promise<T> {
@@ -68,11 +68,7 @@ class Entrance {
 
 const ENTRANCES = new WeakMap<object, Entrance>();
 
-function entranceOf(endpoint: object): Entrance {
-  const known = ENTRANCES.get(endpoint) ?? new Entrance();
-  ENTRANCES.set(endpoint, known);
-  return known;
-}
+const entranceOf = (endpoint: object): Entrance => madeOnce(ENTRANCES, endpoint, () => new Entrance());
 
 export interface Endpoint {
   /** `http://host:port` or `https://…`; with a socket path, the host is only a name. */
@@ -83,7 +79,7 @@ export interface Endpoint {
   caFile?: string | undefined;
 }
 
-function hostAndPort(origin: string): { host: string; port: number; secure: boolean } {
+export function hostAndPort(origin: string): { host: string; port: number; secure: boolean } {
   const { hostname, port, protocol } = new URL(origin);
   const secure = protocol === 'https:';
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || (secure ? 443 : 80)), secure };

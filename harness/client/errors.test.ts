@@ -5,14 +5,12 @@ import { talking } from './testing/served.ts';
 const withCode = (code: string, more: object = {}): Error => Object.assign(new Error(code), { code, ...more });
 
 describe('an error of a connection', () => {
-  test.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'ENOSPC'])(
-    'of code %s is a limit of this machine',
-    (code) => {
-      const error = classify(withCode(code, { syscall: 'connect' }), 'GET /health');
-      expect(error).toBeInstanceOf(LimitReached);
-      expect(error.message).toContain(code);
-    },
-  );
+  const limits = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'ENOSPC'];
+  test.each(limits)('of code %s is a limit of this machine', (code) => {
+    const error = classify(withCode(code, { syscall: 'connect' }), 'GET /health');
+    expect(error).toBeInstanceOf(LimitReached);
+    expect(error.message).toContain(code);
+  });
 
   const faults = ['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'HPE_INVALID_CONSTANT', 'HPE_HEADER_OVERFLOW'];
   test.each<[Error, 'Unreachable' | 'NoAnswer']>([
@@ -27,12 +25,10 @@ describe('an error of a connection', () => {
     expect(classify(error, 'GET /health')).toBeInstanceOf({ Unreachable, NoAnswer }[kind]);
   });
 
-  test.each([[withCode('ERR_INVALID_CHAR')], [new TypeError('x is not a function')]])(
-    'like %s is a fault in Muster and stays unchanged',
-    (error) => {
-      expect(classify(error, 'GET /health')).toBe(error);
-    },
-  );
+  const ours = [withCode('ERR_INVALID_CHAR'), new TypeError('x is not a function')];
+  test.each(ours)('like %s is a fault in Muster and stays unchanged', (error) => {
+    expect(classify(error, 'GET /health')).toBe(error);
+  });
 });
 
 test('an answer that is no HTTP is held against the target', async () => {

@@ -1,19 +1,14 @@
 /** Errors of requests without a complete answer; each class tells whether the target is at fault. */
+import { NamedError } from '../common/usage.ts';
 
 /** Failed connection; a check cannot judge the target. */
-export class Unreachable extends Error {
-  override name = 'Unreachable';
-}
+export class Unreachable extends NamedError {}
 
 /** Fault of the target: no complete HTTP answer. */
-export class NoAnswer extends Error {
-  override name = 'NoAnswer';
-}
+export class NoAnswer extends NamedError {}
 
 /** Resource limit of this machine, e.g. open files; a check cannot judge the target. */
-export class LimitReached extends Error {
-  override name = 'LimitReached';
-}
+export class LimitReached extends NamedError {}
 
 /**
  * Throws the only error, or one for all of them. Several limits of the machine stay a limit, because a stack would
@@ -27,19 +22,13 @@ export function throwAll(errors: readonly unknown[]): void {
   throw new AggregateError(errors, errors.map(String).join('; '));
 }
 
-export class NoAnswerInTime extends NoAnswer {
-  override name = 'NoAnswerInTime';
-}
+export class NoAnswerInTime extends NoAnswer {}
 
 /** Answer above a size limit of Muster; excused where a correct target may give a large one. */
-export class BodyTooLarge extends NoAnswer {
-  override name = 'BodyTooLarge';
-}
+export class BodyTooLarge extends NoAnswer {}
 
 /** Answer still arriving at the time limit, or event above the size limit; a check cannot judge the target. */
-export class Unfinished extends Error {
-  override name = 'Unfinished';
-}
+export class Unfinished extends NamedError {}
 
 const LIMITS: Readonly<Record<string, string>> = {
   EMFILE: 'this process may open no more files; raise `ulimit -n`',
@@ -53,8 +42,7 @@ const LIMITS: Readonly<Record<string, string>> = {
 
 const CONNECT_CODES = new Set([
   ...['ECONNREFUSED', 'ENOENT', 'EACCES', 'EPERM', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN'],
-  ...['ENOTSOCK', 'EAGAIN', 'EPROTO', 'EPROTOTYPE'],
-  ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+  ...['ENOTSOCK', 'EAGAIN', 'EPROTO', 'EPROTOTYPE', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
 ]);
 
 const TARGET_CODES = new Set(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE']);

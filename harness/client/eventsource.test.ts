@@ -71,8 +71,7 @@ it('an EventSource client reads a compressed stream', async () => {
     gzip.write('id: 1\ndata: x1\n\n');
     gzip.flush();
   };
-  const client = connect();
-  expect(await client.until(() => true, { within, for: 'x1' })).toMatchObject({ lastEventId: '1', data: 'x1' });
+  expect(await connect().until(() => true, { within, for: 'x1' })).toMatchObject({ lastEventId: '1', data: 'x1' });
 });
 
 it('an EventSource client gives up on an answer that is no event stream', async () => {

@@ -1,35 +1,21 @@
 /** Tests how many items and bytes Muster holds of a target that never stops sending. */
-import type { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { poll, socketsRead } from '../common/waiting.ts';
 import { Unfinished } from './errors.ts';
 import { EventSourceClient } from './eventsource.ts';
-import type { HttpClient } from './http.ts';
 import { type EventStream, openEvents } from './sse.ts';
-import { talking } from './testing/served.ts';
+import { pouring } from './testing/served.ts';
 
 const within = 20_000;
 const MIB = 1024 * 1024;
 const CHUNK = 64 * 1024;
 
+const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n';
+
 async function poured(piece: (index: number) => string): Promise<EventStream> {
-  const stream = await openEvents(await pouring(piece));
+  const stream = await openEvents(await pouring(HEAD, piece));
   onTestFinished(() => stream.close());
   return stream;
-}
-
-function pouring(piece: (index: number) => string): Promise<HttpClient> {
-  const pour = (socket: Socket): void => {
-    let index = 0;
-    const more = (): void => {
-      while (!socket.destroyed && socket.write(piece(index))) index += 1;
-      index += 1;
-      socket.once('drain', more);
-    };
-    socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n');
-    more();
-  };
-  return talking((socket) => void socket.once('data', () => pour(socket)));
 }
 
 const event = (id: number): string => `id: ${id}\nevent: a.b\ndata: {"id":${id}}\n\n`;
@@ -92,7 +78,7 @@ describe('a stream of a flooding target', () => {
 });
 
 it('an EventSource client gives up on a flooding target', async () => {
-  const client = new EventSourceClient(await pouring(events), { path: '/events', types: ['a.b'] });
+  const client = new EventSourceClient(await pouring(HEAD, events), { path: '/events', types: ['a.b'] });
   const never = client.until(() => false, { within, for: 'an event that does not come' });
   const error = await never.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(Unfinished);

@@ -112,12 +112,12 @@ export interface HttpClientOptions {
   form?: Form | undefined;
 }
 
-interface Shared {
-  agent: Agent;
-  kept: Agent;
-  fresh: Agent;
-  bodies: BodyReader;
-}
+const sharedAt = (endpoint: Endpoint) => ({
+  agent: new EndpointAgent(endpoint),
+  kept: new EndpointAgent(endpoint, { keepsAlive: true }),
+  fresh: new EndpointAgent(endpoint, { keepsAlive: false }),
+  bodies: new BodyReader(),
+});
 
 /** Errors of requests on connections that were used before. */
 const STALE = new WeakSet<object>();
@@ -131,9 +131,9 @@ export class HttpClient {
   readonly signal: AbortSignal | undefined;
   readonly #timeoutMs: number;
   readonly #options: HttpClientOptions;
-  readonly #shared: Shared;
+  readonly #shared: ReturnType<typeof sharedAt>;
 
-  constructor(options: HttpClientOptions, shared?: Shared) {
+  constructor(options: HttpClientOptions, shared = sharedAt(options.endpoint)) {
     const { endpoint, basePath = '', headers = {}, recorder = new Recorder(), timeoutMs = 10_000, signal } = options;
     this.endpoint = endpoint;
     this.basePath = basePath;
@@ -142,12 +142,7 @@ export class HttpClient {
     this.signal = signal;
     this.#timeoutMs = timeoutMs;
     this.#options = { ...options, recorder };
-    this.#shared = shared ?? {
-      agent: new EndpointAgent(endpoint),
-      kept: new EndpointAgent(endpoint, { keepsAlive: true }),
-      fresh: new EndpointAgent(endpoint, { keepsAlive: false }),
-      bodies: new BodyReader(),
-    };
+    this.#shared = shared;
   }
 
   with(change: Partial<Omit<HttpClientOptions, 'endpoint'>>): HttpClient {

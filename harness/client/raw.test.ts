@@ -5,7 +5,7 @@ import { socketsRead } from '../common/waiting.ts';
 import { socatAddress } from './connection.ts';
 import { Unfinished } from './errors.ts';
 import { exchange, type RawExchange, type RawResponse, requestText } from './raw.ts';
-import { clientOf, talking } from './testing/served.ts';
+import { clientOf, pouring, talking } from './testing/served.ts';
 
 const within = 20_000;
 const SHORT = 40;
@@ -160,24 +160,13 @@ describe('the framing', () => {
 });
 
 describe('an answer without end', () => {
-  const pouring = (begin: string, piece: string) =>
-    talking((socket) => {
-      socket.write(begin);
-      const pour = (): void => {
-        if (socket.destroyed) return;
-        while (socket.write(piece));
-        socket.once('drain', pour);
-      };
-      pour();
-    });
-
   it.each([
     ['head', 'HTTP/1.1 200 OK\r\n', `X-Pad: ${'x'.repeat(8000)}\r\n`],
     ['body', 'HTTP/1.1 200 OK\r\n\r\n', 'x'.repeat(8000)],
     ['line of a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1'.repeat(8000)],
     ['trailer', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n', `X-Pad: ${'x'.repeat(8000)}\r\n`],
   ])('in its %s is cut off at a memory bound', async (_, begin, piece) => {
-    const { end, rest } = await exchange(await pouring(begin, piece), ['x'], { within });
+    const { end, rest } = await exchange(await pouring(begin, () => piece), ['x'], { within });
     expect(end).toBe('malformed');
     expect(rest.length).toBeLessThanOrEqual(4 * 1024 * 1024);
   });

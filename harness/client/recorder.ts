@@ -87,7 +87,7 @@ export class Recorder {
   readonly #steps: Step[] = [];
   readonly #timeline: Timeline;
   readonly #markOf = new WeakMap<object, Mark>();
-  #driven = false;
+  driven = false;
   /** Called for each whole answer and each frame; must not throw. */
   readonly happened: (happening: Happening) => void;
   readonly form: Form | undefined;
@@ -161,10 +161,6 @@ export class Recorder {
     return mark && this.#timeline.stream(mark);
   }
 
-  get driven(): boolean {
-    return this.#driven;
-  }
-
   keepDrives(): Snapshot {
     const { exchanges, steps, marks } = this.snapshot();
     const drives: Snapshot = {
@@ -185,7 +181,7 @@ export class Recorder {
       ...(clean === line && defined({ line })),
       ...(waiting && { beside: true }),
     };
-    this.#driven = true;
+    this.driven = true;
     this.#markOf.set(drive, this.#timeline.add(restarts ? 'restart' : 'drive', drive.what));
     this.#step({ drive });
     return drive;
@@ -212,11 +208,7 @@ export class Recorder {
     return clean;
   }
 
-  received(
-    exchange: Recorded,
-    body: string | Buffer,
-    about: { ended?: boolean; size?: string | undefined } = {},
-  ): void {
+  received(exchange: Recorded, body: string | Buffer, about: Partial<Omit<Whole, 'body'>> = {}): void {
     this.#keep(exchange, 'response_body', body, about);
   }
 
@@ -224,7 +216,7 @@ export class Recorder {
     exchange: Recorded,
     name: keyof Kept['whole'],
     body: string | Buffer | undefined,
-    { ended = true, size }: { ended?: boolean; size?: string | undefined } = {},
+    { ended = true, size }: Partial<Omit<Whole, 'body'>> = {},
   ): void {
     if (body === undefined) return;
     const shown = beginningOf(body, DECODED, { ended, size });

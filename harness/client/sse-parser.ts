@@ -33,7 +33,7 @@ export const commentBytes = ({ text }: SseComment): number => OBJECT_BYTES + 2 *
 
 export interface SseSink {
   frame(frame: SseFrame): void;
-  comment(comment: SseComment): void;
+  comment?(comment: SseComment): void;
 }
 
 /** Bounds memory; an event has about 400 bytes. */
@@ -56,8 +56,9 @@ export class SseParser {
   readonly #strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   readonly #lenient = new TextDecoder('utf-8', { ignoreBOM: true });
   readonly #carry = new Bytes(MAX_BLOCK_BYTES);
-  #bytes = 0;
-  #invalidLines = 0;
+  bytes = 0;
+  /** Number of lines that are no UTF-8. */
+  invalidLines = 0;
   #fieldBytes = 0;
   #commentBytes = 0;
   #dropped = false;
@@ -66,19 +67,10 @@ export class SseParser {
   #afterCr = false;
   #fields: { name: string; value: string }[] = [];
   #idBuffer = '';
-  #lastEventId = '';
+  lastEventId = '';
 
   constructor(sink: SseSink) {
     this.#sink = sink;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Number of lines that are no UTF-8. */
-  get invalidLines(): number {
-    return this.#invalidLines;
   }
 
   get held(): number {
@@ -104,10 +96,6 @@ export class SseParser {
     return this.#fieldBytes + this.#commentBytes + this.#carry.length;
   }
 
-  get lastEventId(): string {
-    return this.#lastEventId;
-  }
-
   /** `at`: milliseconds at the arrival. Throws BlockTooLarge. */
   push(chunk: Uint8Array, at: number): void {
     let start = 0;
@@ -125,9 +113,9 @@ export class SseParser {
       start = index + 1;
       // Ends the line at a CR, because its LF may come in the next chunk.
       this.#afterCr = byte === CR;
-      this.#take(line, at, this.#bytes + start);
+      this.#take(line, at, this.bytes + start);
     }
-    this.#bytes += chunk.length;
+    this.bytes += chunk.length;
     if (start < chunk.length) this.#carryOn(chunk.subarray(start));
   }
 
@@ -151,7 +139,7 @@ export class SseParser {
     try {
       text = this.#strict.decode(bytes);
     } catch {
-      this.#invalidLines += 1;
+      this.invalidLines += 1;
       text = this.#lenient.decode(bytes);
     }
     if (this.#firstLine) {
@@ -162,18 +150,12 @@ export class SseParser {
   }
 
   #take(line: string, at: number, end: number): void {
-    if (line === '') {
-      this.#dispatch(at, end);
-      return;
-    }
+    if (line === '') return void this.#dispatch(at, end);
     const colon = line.indexOf(':');
     const name = colon === -1 ? line : line.slice(0, colon);
     const rest = colon === -1 ? '' : line.slice(colon + 1);
     const value = rest.startsWith(' ') ? rest.slice(1) : rest;
-    if (colon === 0) {
-      this.#sink.comment({ text: beginning(value, LONGEST_COMMENT), at, end });
-      return;
-    }
+    if (colon === 0) return void this.#sink.comment?.({ text: beginning(value, LONGEST_COMMENT), at, end });
     this.#blockBytes += FIELD_BYTES + line.length;
     if (this.#blockBytes > MAX_BLOCK_BYTES) throw new BlockTooLarge('block');
     this.#fields.push({ name, value });
@@ -188,11 +170,11 @@ export class SseParser {
     const lines = fields.filter(({ name }) => name === 'data').map(({ value }) => value);
     const dispatched = lines.length > 0;
     const data = dispatched ? lines.join('\n') : undefined;
-    this.#lastEventId = this.#idBuffer;
+    this.lastEventId = this.#idBuffer;
     this.#fields = [];
     this.#blockBytes = 0;
     const values = defined({ id: lastOf('id'), event: lastOf('event'), data, retry: lastOf('retry') });
-    this.#sink.frame({ ...values, fields, dispatched, lastEventId: this.#lastEventId, at, end });
+    this.#sink.frame({ ...values, fields, dispatched, lastEventId: this.lastEventId, at, end });
   }
 }
 

@@ -13,14 +13,14 @@ const SHORT = 40;
 let http: HttpClient;
 let requests: { url: string; lastEventId: string | undefined }[];
 let answer: (response: ServerResponse) => void;
+let last: ServerResponse;
 
 beforeEach(async () => {
   requests = [];
   answer = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
   const server = createServer((request, response) => {
-    const cursor = request.headers['last-event-id'];
-    requests.push({ url: request.url ?? '', lastEventId: Array.isArray(cursor) ? cursor[0] : cursor });
-    response.on('error', () => {});
+    requests.push({ url: request.url ?? '', lastEventId: [request.headers['last-event-id']].flat()[0] });
+    last = response.on('error', () => {});
     answer(response);
   });
   http = await clientOf(server, { basePath: '/v0.2' });
@@ -33,13 +33,7 @@ async function open(options: OpenEvents = {}): Promise<EventStream> {
 }
 
 async function live(): Promise<{ stream: EventStream; response: ServerResponse }> {
-  const opened = new Promise<ServerResponse>((resolve) => {
-    answer = (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-      resolve(response);
-    };
-  });
-  return { stream: await open(), response: await opened };
+  return { stream: await open(), response: last };
 }
 
 const event = (id: number): string => `id: ${id}\nevent: a.b\ndata: {"id":${id}}\n\n`;
@@ -134,16 +128,14 @@ describe('a wait goes on', () => {
     clearInterval(timer);
   });
 
-  it.each([': heartbeat\n\n', ': half a comment ', '\n', '\r\n'])(
-    'for a frame only up to its limit while only %j comes',
-    async (idle) => {
-      const { stream, response } = await live();
-      const timer = setInterval(() => response.write(idle), 1);
-      await expect(stream.next(wait('an event', SHORT))).rejects.toBeInstanceOf(StreamTimeout);
-      clearInterval(timer);
-      expect(stream.bytes).toBeGreaterThan(0);
-    },
-  );
+  const idle = [': heartbeat\n\n', ': half a comment ', '\n', '\r\n'];
+  it.each(idle)('for a frame only up to its limit while only %j comes', async (text) => {
+    const { stream, response } = await live();
+    const timer = setInterval(() => response.write(text), 1);
+    await expect(stream.next(wait('an event', SHORT))).rejects.toBeInstanceOf(StreamTimeout);
+    clearInterval(timer);
+    expect(stream.bytes).toBeGreaterThan(0);
+  });
 
   it('for activity while a comment grows, but not for empty lines', async () => {
     const { stream, response } = await live();

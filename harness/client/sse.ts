@@ -1,5 +1,6 @@
 /** Subscription to the event stream (sections 6.1 and 6.2 of the specification), with bounded waits and memory. */
 import { defined } from '../common/defined.ts';
+import { NamedError } from '../common/usage.ts';
 import { Changes, Patience, runningMs, socketsRead } from '../common/waiting.ts';
 import { BothEnds, decoded } from './body.ts';
 import { describe, Unfinished } from './errors.ts';
@@ -18,13 +19,9 @@ export interface StreamWait {
   for: string;
 }
 
-export class StreamTimeout extends Error {
-  override name = 'StreamTimeout';
-}
+export class StreamTimeout extends NamedError {}
 
-export class StreamEnded extends Error {
-  override name = 'StreamEnded';
-}
+export class StreamEnded extends NamedError {}
 
 interface Awaited {
   progress(): number;
@@ -63,10 +60,10 @@ export class Recent<T> implements Iterable<T> {
   readonly #limit: number;
   readonly #costOf: (item: T) => number;
   readonly #items: T[] = [];
-  #first = 0;
+  dropped = 0;
   #unread = 0;
   #readCost = 0;
-  #unreadCost = 0;
+  unreadCost = 0;
 
   constructor(limit: number, costOf: (item: T) => number) {
     this.#limit = limit;
@@ -74,43 +71,33 @@ export class Recent<T> implements Iterable<T> {
   }
 
   get length(): number {
-    return this.#first + this.#items.length;
-  }
-
-  get dropped(): number {
-    return this.#first;
-  }
-
-  get unreadCost(): number {
-    return this.#unreadCost;
+    return this.dropped + this.#items.length;
   }
 
   push(item: T): void {
     this.#items.push(item);
-    this.#unreadCost += this.#costOf(item);
+    this.unreadCost += this.#costOf(item);
   }
 
   read(index: number): void {
     for (; this.#unread < Math.min(index, this.length); this.#unread += 1) {
-      const cost = this.#cost(this.#unread);
-      this.#unreadCost -= cost;
+      const cost = this.#costOf(this.at(this.#unread) as T);
+      this.unreadCost -= cost;
       this.#readCost += cost;
     }
     if (this.#readCost <= this.#limit) return;
-    let dropped = 0;
-    for (; this.#readCost > this.#limit * KEPT_WHEN_DROPPING && this.#first + dropped < this.#unread; dropped += 1) {
-      this.#readCost -= this.#cost(this.#first + dropped);
-    }
-    this.#items.splice(0, dropped);
-    this.#first += dropped;
+    const before = this.dropped;
+    for (; this.#readCost > this.#limit * KEPT_WHEN_DROPPING && this.dropped < this.#unread; this.dropped += 1)
+      this.#readCost -= this.#costOf(this.#items[this.dropped - before] as T);
+    this.#items.splice(0, this.dropped - before);
   }
 
   at(index: number): T | undefined {
-    return this.#items[index < 0 ? this.#items.length + index : index - this.#first];
+    return this.#items[index < 0 ? this.#items.length + index : index - this.dropped];
   }
 
   slice(from: number): T[] {
-    return this.#items.slice(Math.max(0, from - this.#first));
+    return this.#items.slice(Math.max(0, from - this.dropped));
   }
 
   filter(fits: (item: T) => boolean): T[] {
@@ -123,11 +110,6 @@ export class Recent<T> implements Iterable<T> {
 
   [Symbol.iterator](): Iterator<T> {
     return this.#items[Symbol.iterator]();
-  }
-
-  #cost(index: number): number {
-    const item = this.at(index);
-    return item === undefined ? 0 : this.#costOf(item);
   }
 }
 
@@ -187,10 +169,10 @@ export class EventStream {
   readonly #changes = new Changes();
   readonly #done: Promise<void>;
   readonly #ends = new BothEnds(MAX_OTHER_BODY, TAIL);
-  #bytes = 0;
+  bytes = 0;
   #read = 0;
   readonly #cutAt: number;
-  #ended: { by: StreamEnd; reason: string; at: number } | undefined;
+  ended: { by: StreamEnd; reason: string; at: number } | undefined;
   #resume: (() => void) | undefined;
   #paused: boolean;
 
@@ -216,14 +198,6 @@ export class EventStream {
       },
     });
     this.#done = this.#pump();
-  }
-
-  get ended(): { by: StreamEnd; reason: string; at: number } | undefined {
-    return this.#ended;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
   }
 
   get invalidLines(): number {
@@ -261,7 +235,7 @@ export class EventStream {
    */
   async idle(quietMs: number | (() => number), wait: StreamWait): Promise<void> {
     const deadline = runningMs() + wait.within;
-    while (this.#ended === undefined && runningMs() < deadline) {
+    while (this.ended === undefined && runningMs() < deadline) {
       const seen = this.frames.length;
       const quiet = typeof quietMs === 'number' ? quietMs : quietMs();
       const sample = { within: quiet, atMost: deadline - runningMs(), for: wait.for };
@@ -276,9 +250,9 @@ export class EventStream {
 
   async rest(wait: StreamWait): Promise<string> {
     await this.#until(
-      () => (this.#ended === undefined ? undefined : true),
+      () => (this.ended === undefined ? undefined : true),
       wait,
-      () => this.#bytes,
+      () => this.bytes,
     );
     return this.head();
   }
@@ -306,17 +280,17 @@ export class EventStream {
     try {
       await this.#held();
       for await (const chunk of decoded(this.#response.body, this.headers['content-encoding'])) {
-        if (this.#ended !== undefined) break;
+        if (this.ended !== undefined) break;
         const receivedAt = performance.now();
         const kept = (chunk as Buffer).subarray(0, Math.max(0, this.#cutAt - this.bytes));
-        this.#bytes += kept.length;
+        this.bytes += kept.length;
         this.#ends.append(kept);
         if (this.status === 200) this.#parser.push(kept, receivedAt);
         if (this.bytes >= this.#cutAt) this.#end('cut', `cut after ${this.bytes} bytes`);
         this.#changes.announce();
-        if (this.#ended !== undefined) break;
+        if (this.ended !== undefined) break;
         await this.#held();
-        if (this.#ended !== undefined) break;
+        if (this.ended !== undefined) break;
       }
       this.#end('server', 'the server ended the stream');
     } catch (error) {
@@ -325,7 +299,7 @@ export class EventStream {
   }
 
   async #held(): Promise<void> {
-    while (this.#ended === undefined && (this.#paused || this.frames.unreadCost >= MOST_UNREAD)) {
+    while (this.ended === undefined && (this.#paused || this.frames.unreadCost >= MOST_UNREAD)) {
       await new Promise<void>((resolve) => {
         this.#resume = resolve;
       });
@@ -338,8 +312,8 @@ export class EventStream {
   }
 
   #end(by: StreamEnd, reason: string): void {
-    if (this.#ended !== undefined) return;
-    this.#ended = { by, reason, at: performance.now() };
+    if (this.ended !== undefined) return;
+    this.ended = { by, reason, at: performance.now() };
     this.#marks?.ended(by === 'closed' || by === 'cut' || by === 'too large' ? 'cut' : 'end', reason);
     const { body, size } = this.#ends.known();
     if (body.length > 0) this.#recorder.received(this.#response.recorded, body, { ended: by === 'server', size });
@@ -360,7 +334,7 @@ export class EventStream {
       progress,
       changes: this.#changes,
       ended: () => {
-        const { by, reason } = this.#ended ?? {};
+        const { by, reason } = this.ended ?? {};
         // Muster ended the stream, not the server.
         if (by === 'too large') throw new Unfinished(this.#describe(wait, `${reason}, which Muster does not read`));
         return reason;

@@ -88,10 +88,7 @@ export class Timeline {
   #burst(kind: BurstKind, what: string, stream?: number): void {
     const last = this.kept.findLast((mark) => mark.stream === stream && (stream !== undefined || mark.kind === kind));
     const now = this.#now();
-    if (last?.kind !== kind || now - (last.until_ms ?? last.at_ms) > BURST_MS) {
-      this.add(kind, what, stream);
-      return;
-    }
+    if (last?.kind !== kind || now - (last.until_ms ?? last.at_ms) > BURST_MS) return void this.add(kind, what, stream);
     this.#count(kind);
     last.until_ms = now;
     last.count = (last.count ?? 1) + 1;

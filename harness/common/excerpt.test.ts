@@ -43,8 +43,7 @@ test('an excerpt shows the neighbours of a missing number', () => {
 });
 
 test('an excerpt without a match shows the beginning', () => {
-  const about = telling({ expected: '200', actual: '500' });
-  expect(excerpt('word '.repeat(100), 20, about)).toBe('word word word word …');
+  expect(excerpt('word '.repeat(100), 20, telling({ expected: '200', actual: '500' }))).toBe('word word word word …');
 });
 
 test('an excerpt splits no character, and takes little time', () => {

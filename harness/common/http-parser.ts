@@ -209,6 +209,9 @@ function withoutBlanks(text: string): string {
 export const valuesOf = (headers: Pairs, name: string): string[] =>
   headers.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
 
+export const isEventStream = (status: number | undefined, type = ''): boolean =>
+  status === 200 && /^text\/event-stream\b/i.test(type);
+
 export function joined(headers: Pairs): Record<string, string> {
   const all: Record<string, string> = Object.create(null);
   for (const [name, value] of headers) {

@@ -2,11 +2,8 @@
 
 class Stack {
   #entries: (() => unknown)[] = [];
-  #disposed = false;
+  disposed = false;
 
-  get disposed(): boolean {
-    return this.#disposed;
-  }
   use<T extends AsyncDisposable | Disposable | null | undefined>(value: T): T {
     if (value !== null && value !== undefined) {
       const held: Partial<AsyncDisposable & Disposable> = value;
@@ -19,19 +16,19 @@ class Stack {
     return value;
   }
   defer(onDispose: () => unknown): void {
-    if (this.#disposed) throw new ReferenceError('the stack is disposed of');
+    if (this.disposed) throw new ReferenceError('the stack is disposed of');
     this.#entries.push(onDispose);
   }
   move(): Stack {
     const moved = new Stack();
     moved.#entries = this.#entries;
     this.#entries = [];
-    this.#disposed = true;
+    this.disposed = true;
     return moved;
   }
   async disposeAsync(): Promise<void> {
-    if (this.#disposed) return;
-    this.#disposed = true;
+    if (this.disposed) return;
+    this.disposed = true;
     const errors: unknown[] = [];
     for (const entry of this.#entries.splice(0).reverse()) {
       try {

@@ -4,6 +4,7 @@ import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { orElse } from './lenient.ts';
 import { UsageError } from './usage.ts';
 import { whyNot } from './user-files.ts';
 
@@ -25,7 +26,7 @@ export function ownedFolder(purpose: string, parent: string = tmpdir()): string 
 
 /** Removes folders of ended processes of the same user; never throws. */
 export function sweep(parent: string): void {
-  for (const name of namesIn(parent)) {
+  for (const name of orElse(() => readdirSync(parent), [])) {
     const { pid = '', start, where } = OWNED.exec(name)?.groups ?? {};
     if (where !== here() || startOf(Number.parseInt(pid, 36))?.toString(36) === start) continue;
     const path = join(parent, name);
@@ -38,26 +39,20 @@ export function sweep(parent: string): void {
   }
 }
 
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
 /** Start time of a running process (0 if unknown), which distinguishes two processes with the same id. */
 export function startOf(pid: number): number | undefined {
   if (process.platform !== 'linux') return isAlive(pid) ? 0 : undefined;
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // Splits after the last parenthesis, because a process name may contain parentheses; state is field 3, start time
-    // field 22.
-    const [state = '', ...more] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return 'ZX'.includes(state) ? undefined : Number(more[18]);
-  } catch {
-    return undefined;
-  }
+  const [state = '', ...more] = statOf(pid);
+  return ['', 'Z', 'X'].includes(state) ? undefined : Number(more[18]);
+}
+
+/**
+ * Fields of a process behind its name, which may contain parentheses: state, parent, group and so on; start time is the
+ * 20th. An ended process has an empty state.
+ */
+export function statOf(pid: number | string): string[] {
+  const stat = orElse(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 function isAlive(pid: number): boolean {
@@ -78,10 +73,5 @@ function here(): string {
   return cached;
 }
 
-function placeOfIds(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8') + readlinkSync('/proc/self/ns/pid');
-  } catch {
-    return hostname();
-  }
-}
+const placeOfIds = (): string =>
+  orElse(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8') + readlinkSync('/proc/self/ns/pid'), hostname());

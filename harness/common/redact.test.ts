@@ -30,50 +30,45 @@ function told(text: string, secret: string): string {
   return '';
 }
 
-describe('a secret', () => {
-  const base64 = (text: string): string => Buffer.from(text).toString('base64');
-  const json = (text: string): string => JSON.stringify(text);
-  const forms: [string, (secret: string) => string][] = [
-    ['as it is', (secret) => secret],
-    ['in JSON', json],
-    ['in JSON in JSON', (secret) => json(json(secret)).slice(3, -3)],
-    ['in JSON that escapes slashes', (secret) => json(secret).replaceAll('/', '\\/')],
-    [
-      'in JSON that escapes markup',
-      (secret) => json(secret).replaceAll(/[<>&]/g, (mark) => `\\u00${mark.charCodeAt(0).toString(16)}`),
-    ],
-    ['in ASCII JSON', (secret) => json(secret).replaceAll('é', '\\u00e9')],
-    ['in a URL', encodeURIComponent],
-    ['in a URL, lower case', (secret) => encodeURIComponent(secret).replaceAll(/%../g, (code) => code.toLowerCase())],
-    ['in a URL in a URL', (secret) => encodeURIComponent(encodeURIComponent(secret))],
-    ['in a form', (secret) => new URLSearchParams({ '': secret }).toString()],
-    ['in base64', base64],
-    ['in base64url', (secret) => Buffer.from(secret).toString('base64url')],
-    ['in hexadecimal', (secret) => Buffer.from(secret).toString('hex')],
-    ['as Latin-1', (secret) => Buffer.from(secret).toString('latin1')],
-    ['in HTML', (secret) => secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')],
-    ['for a shell', (secret) => secret.replaceAll("'", `'\\''`)],
-  ];
-  it.each(forms)('is masked %s', (_, encode) => {
-    for (const secret of [PLAIN, AWKWARD]) {
-      const encoded = encode(secret);
-      expect(told(knowing(secret).text(`before ${encoded} after`), encoded)).toBe(told('before  after ***', encoded));
-    }
-  });
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const json = (text: string): string => JSON.stringify(text);
+const forms: [string, (secret: string) => string][] = [
+  ['as it is', (secret) => secret],
+  ['in JSON', json],
+  ['in JSON in JSON', (secret) => json(json(secret)).slice(3, -3)],
+  ['in JSON that escapes slashes', (secret) => json(secret).replaceAll('/', '\\/')],
+  [
+    'in JSON that escapes markup',
+    (secret) => json(secret).replaceAll(/[<>&]/g, (mark) => `\\u00${mark.charCodeAt(0).toString(16)}`),
+  ],
+  ['in ASCII JSON', (secret) => json(secret).replaceAll('é', '\\u00e9')],
+  ['in a URL', encodeURIComponent],
+  ['in a URL, lower case', (secret) => encodeURIComponent(secret).replaceAll(/%../g, (code) => code.toLowerCase())],
+  ['in a URL in a URL', (secret) => encodeURIComponent(encodeURIComponent(secret))],
+  ['in a form', (secret) => new URLSearchParams({ '': secret }).toString()],
+  ['in base64', base64],
+  ['in base64url', (secret) => Buffer.from(secret).toString('base64url')],
+  ['in hexadecimal', (secret) => Buffer.from(secret).toString('hex')],
+  ['as Latin-1', (secret) => Buffer.from(secret).toString('latin1')],
+  ['in HTML', (secret) => secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')],
+  ['for a shell', (secret) => secret.replaceAll("'", `'\\''`)],
+];
+it.each(forms)('a secret is masked %s', (_, encode) => {
+  for (const secret of [PLAIN, AWKWARD]) {
+    const encoded = encode(secret);
+    expect(told(knowing(secret).text(`before ${encoded} after`), encoded)).toBe(told('before  after ***', encoded));
+  }
 });
 
-it.each([0, 1, 2, 3, 4])(
-  'base64 after %i other bytes is masked, except characters shared with neighbours',
-  (before) => {
-    for (const secret of [PLAIN, AWKWARD]) {
-      const bytes = Buffer.concat([Buffer.alloc(before, 'u'), Buffer.from(secret), Buffer.from(':and more')]);
-      const first = Math.ceil((before * 8) / 6);
-      const last = Math.floor(((before + Buffer.byteLength(secret)) * 8) / 6);
-      const own = bytes.toString('base64').slice(first, last);
-      expect(told(knowing(secret).text(bytes.toString('base64')), own)).toBe('');
-    }
-  },
-);
+it.each([0, 1, 2, 3, 4])('base64 after %i other bytes is masked, except what neighbours share', (before) => {
+  for (const secret of [PLAIN, AWKWARD]) {
+    const bytes = Buffer.concat([Buffer.alloc(before, 'u'), Buffer.from(secret), Buffer.from(':and more')]);
+    const first = Math.ceil((before * 8) / 6);
+    const last = Math.floor(((before + Buffer.byteLength(secret)) * 8) / 6);
+    const own = bytes.toString('base64').slice(first, last);
+    expect(told(knowing(secret).text(bytes.toString('base64')), own)).toBe('');
+  }
+});
 
 describe('cuts', () => {
   it('leave no readable part of a secret, at any offset and repetition', () => {
@@ -237,13 +232,11 @@ describe('a transcript', () => {
   });
 });
 
-it('masks a secret with several kinds of escapes at once', () => {
-  for (const text of [
-    's3cr3t%2Fk+y\\u003d&quot;&#39;&lt;&amp;>%25\\\\|~%C3%A9%0aJ9w',
-    's3cr3t\\/k\\u002By=\\"&amp;#39;\\u003c&#x26;&gt;%\\\\\\\\|~\\u00E9\\\\nJ9w',
-  ]) {
-    expect(knowing(AWKWARD).text(`<${text}>`)).toBe('<***>');
-  }
+it.each([
+  's3cr3t%2Fk+y\\u003d&quot;&#39;&lt;&amp;>%25\\\\|~%C3%A9%0aJ9w',
+  's3cr3t\\/k\\u002By=\\"&amp;#39;\\u003c&#x26;&gt;%\\\\\\\\|~\\u00E9\\\\nJ9w',
+])('masks a secret with several kinds of escapes at once: %s', (text) => {
+  expect(knowing(AWKWARD).text(`<${text}>`)).toBe('<***>');
 });
 
 it('masks a secret that contains escape-like characters', () => {

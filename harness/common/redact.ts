@@ -97,7 +97,7 @@ const UNIT = /[\s\S]/g;
 const hex = (value: number): string => value.toString(16).padStart(4, '0');
 const digits = (text: string): string => text.replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 /** Replaces RegExp.escape, which Node 22 lacks. */
-const literal = (text: string): string => text.replaceAll(UNIT, (unit) => `\\u${hex(unit.charCodeAt(0))}`);
+export const literal = (text: string): string => text.replaceAll(UNIT, (unit) => `\\u${hex(unit.charCodeAt(0))}`);
 
 const SECRET_HEADER = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)$/i;
 

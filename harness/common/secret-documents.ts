@@ -1,5 +1,6 @@
 /** Masks values of secret names in parsed YAML and XML; patterns mask all other texts. */
 import { type Document, isAlias, isNode, isScalar, parseAllDocuments, visit } from 'yaml';
+import { orElse } from './lenient.ts';
 import { isSecretOption, isSecretValue, MASK, tellsSecret } from './secret-names.ts';
 
 /** Characters; only patterns mask a longer text. */
@@ -27,19 +28,12 @@ export function withoutSecretsIn(text: string): string {
 const PARTS = { name: /^(?:name|key|variable)$/i, value: /^value$/i, kind: /^kind$/i, data: /^(?:stringData|data)$/ };
 
 function inYaml(text: string): Found[] {
-  const documents = documentsIn(text);
+  const options = { uniqueKeys: false, logLevel: 'silent', prettyErrors: false } as const;
+  // Deep text exhausts the stack, because the parser nests calls.
+  const parsed = orElse(() => parseAllDocuments(text, options), []);
+  const documents: readonly Document.Parsed[] = Array.isArray(parsed) ? parsed : [];
   if (documents.some(({ errors }) => errors.length > 0)) return [];
   return documents.flatMap((document) => inDocument(document, text));
-}
-
-function documentsIn(text: string): readonly Document.Parsed[] {
-  try {
-    const found = parseAllDocuments(text, { uniqueKeys: false, logLevel: 'silent', prettyErrors: false });
-    return Array.isArray(found) ? found : [];
-  } catch {
-    // Deep text exhausts the stack, because the parser nests calls.
-    return [];
-  }
 }
 
 function inDocument(document: Document.Parsed, text: string): Found[] {

@@ -63,8 +63,7 @@ describe('a live area', () => {
   it('cuts lines wider than the terminal, without counting colours', () => {
     const terminal = new Terminal();
     const paint = painter(terminal, { FORCE_COLOR: '1' });
-    const area = new LiveArea(terminal);
-    area.draw(['x'.repeat(21)]);
+    new LiveArea(terminal).draw(['x'.repeat(21)]);
     expect(terminal.lines).toEqual([`${'x'.repeat(19)}…`]);
     const said: string[] = [];
     const wide = new LiveArea({ isTTY: true, columns: 20, write: (text) => said.push(text) });

@@ -64,7 +64,7 @@ const spelled = (character: string): string => `\\u${character.charCodeAt(0).toS
 export const printable = (text: string): string =>
   text.replaceAll(UNPRINTABLE, (character) => (character === '\r' ? '␍' : spelled(character)));
 
-/** Spells out line breaks, too, with which a target could forge a line. */
+/** Also spells out line breaks, because a target could forge a line with them. */
 export const printableLine = (text: string): string => printable(text).replaceAll('\n', '␊');
 
 /** Commands to CI runners: `::command …::` (GitHub), `##[command]` and `##vso[…]` (Azure). */

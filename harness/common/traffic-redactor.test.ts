@@ -68,14 +68,6 @@ it('keeps paths and words that equal a key', () => {
   expect(mask.body('{"api_key":"dev","name":"dev"}', false)).toBe('{"api_key":"***","name":"dev"}');
 });
 
-it.each(['{"slot_key":"main","device":"dvc_1","development":7}', '{"key":"value"}', 'deployments of developers'])(
-  'leaves %s as it is',
-  (text) => {
-    expect(mask.body(text, false)).toBe(text);
-    expect(mask.body(text, true)).toBe(text);
-  },
-);
-
 it.each([
   '{"id":9223372036854775807,"a":1e3,"b":1.0,"a":-0,"text":"\\u00e9\\/"}',
   '  [1e3, 1.0,\n 1234567890123456789 ]',
@@ -224,6 +216,9 @@ it.each([
   '["--token", "--z"]',
   '["--no-auth", "serve.js", "--token", "KEY", "--token", "$TOKEN"]',
   'give --token and the password: <<your-password>>, or ask',
+  '{"slot_key":"main","device":"dvc_1","development":7}',
+  '{"key":"value"}',
+  'deployments of developers',
   '--api-key: missing; give it, or set MUSTER_API_KEY',
 ])('leaves %s unmasked', (text) => {
   expect(mask.body(text, false)).toBe(text);

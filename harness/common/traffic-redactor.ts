@@ -1,3 +1,4 @@
+import { jsonOf, orElse } from './lenient.ts';
 import { isOrdinary, Redactor } from './redact.ts';
 import { withoutSecretsIn } from './secret-documents.ts';
 import { isSecretOption, isShortWords, MASK, tellsSecret, withoutForms, withoutNamed } from './secret-names.ts';
@@ -91,9 +92,9 @@ export class TrafficRedactor extends Redactor {
   }
 
   #whole(text: string, cut: boolean): string {
-    if (!cut && parsed(text) !== undefined) return this.#unnamed(this.#json(text));
+    if (!cut && jsonOf(text) !== undefined) return this.#unnamed(this.#json(text));
     const lines = text.replaceAll(/^[{[].*[}\]]\r?$/gm, (line) =>
-      parsed(line) === undefined ? line : this.#json(line),
+      jsonOf(line) === undefined ? line : this.#json(line),
     );
     return this.text(
       withoutSecretsIn(lines).replaceAll(MAYBE_MEMBER, (all, before: string, value: string) =>
@@ -128,9 +129,9 @@ export class TrafficRedactor extends Redactor {
   }
 
   #string(token: string): string {
-    const value = parsed(token);
+    const value = jsonOf(token);
     if (typeof value !== 'string') return token;
-    const inner = /^\s*[[{]/.test(value) && parsed(value) !== undefined ? this.#json(value) : value;
+    const inner = /^\s*[[{]/.test(value) && jsonOf(value) !== undefined ? this.#json(value) : value;
     const masked = this.text(inner === value ? withoutSecretsIn(value) : inner);
     return masked === value ? token : JSON.stringify(masked);
   }
@@ -151,7 +152,7 @@ function isSecretMember(tokens: readonly RegExpExecArray[], index: number): bool
   return name.toLowerCase() === 'value' && (tellsSecret(textAt(index - 2)) || tellsSecret(textAt(index + 6)));
 }
 
-const stringIn = (token: string): string => String(token.includes('\\') ? parsed(token) : token.replaceAll('"', ''));
+const stringIn = (token: string): string => String(token.includes('\\') ? jsonOf(token) : token.replaceAll('"', ''));
 
 /** True for the second text of a pair such as `["password", "x"]`, and for `"x"` after the option `"--password"`. */
 function isPaired(tokens: readonly RegExpExecArray[], index: number): boolean {
@@ -179,18 +180,4 @@ function lastOfValue(tokens: readonly RegExpExecArray[], first: number): number 
   return tokens.length - 1;
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return text;
-  }
-}
+const decoded = (text: string): string => orElse(() => decodeURIComponent(text.replaceAll('+', ' ')), text);

@@ -1,7 +1,7 @@
 import process from 'node:process';
 
 /** Commands with their own meanings of exit codes; all other commands exit with 0 after their work. */
-export const EXIT_TABLES = [
+export const EXIT_CODE_COMMANDS = [
   'check',
   'compare',
   'fit',
@@ -12,12 +12,12 @@ export const EXIT_TABLES = [
   'doctor',
   'watch',
 ] as const;
-export type ExitTable = (typeof EXIT_TABLES)[number];
+export type ExitTable = (typeof EXIT_CODE_COMMANDS)[number];
 
 type ExitCode = { code: number } & { readonly [Table in ExitTable]?: string };
 
 const afterEach = <const Meaning extends string>(meaning: Meaning) =>
-  Object.fromEntries(EXIT_TABLES.map((table) => [table, meaning])) as Record<ExitTable, Meaning>;
+  Object.fromEntries(EXIT_CODE_COMMANDS.map((table) => [table, meaning])) as Record<ExitTable, Meaning>;
 const afterRuns = <const Meaning extends string>(meaning: Meaning) => ({
   check: meaning,
   compare: meaning,
@@ -128,9 +128,13 @@ export function headerSecret(option: string, secret: string): string {
   );
 }
 
+/** Error with the name of its class. */
+export class NamedError extends Error {
+  override name = this.constructor.name;
+}
+
 /** Error for a mistake of the user (`EXIT.usage`); the message names the option and the accepted values. */
-export class UsageError extends Error {
-  override name = 'UsageError';
+export class UsageError extends NamedError {
   readonly code = 'MUSTER_USAGE';
 }
 
@@ -146,8 +150,7 @@ const CODES = { SIGHUP: EXIT.hungUp, SIGINT: EXIT.interrupted, SIGTERM: EXIT.ter
 export type EndingSignal = keyof typeof CODES;
 export const ENDING_SIGNALS = Object.keys(CODES) as EndingSignal[];
 
-export class Interrupted extends Error {
-  override name = 'Interrupted';
+export class Interrupted extends NamedError {
   readonly by: EndingSignal;
 
   constructor(by: EndingSignal) {

@@ -85,10 +85,7 @@ export function isOneFile(file: string): boolean {
 /** Replaces a file atomically; writes directly to a pipe or device. */
 export function writeWhole(file: string, text: string): void {
   const there = statSync(file, { throwIfNoEntry: false });
-  if (there !== undefined && !there.isFile()) {
-    writeFileSync(file, text);
-    return;
-  }
+  if (there !== undefined && !there.isFile()) return void writeFileSync(file, text);
   const place = there === undefined ? file : realpathSync(file);
   try {
     replaceWith(place, text);
@@ -132,6 +129,15 @@ export function readInput(path: string, most = Number.POSITIVE_INFINITY): Buffer
 
 /** Throws like `readInput`, with a maximum of 64 MiB. */
 export const readInputText = (path: string): string => readInput(path, LARGEST_INPUT_BYTES).toString('utf8');
+
+/** Throws UsageError that begins with `named`. */
+export function readUserText(named: string, path: string): string {
+  try {
+    return readInputText(path);
+  } catch (error) {
+    throw new UsageError(`${named}: cannot be read (${whyNot(error)})`);
+  }
+}
 
 export function whyNot(error: unknown): string {
   return error instanceof Error ? error.message.replace(/, \w+ '.*'$/, '') : String(error);

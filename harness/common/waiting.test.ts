@@ -40,15 +40,12 @@ describe('poll', () => {
 
   it('looks once more at the deadline, then names the wait', async () => {
     const time = fakeTime();
-    let looks = 0;
-    const look = async (): Promise<undefined> => {
-      looks += 1;
-    };
+    const look = vi.fn(async () => undefined);
     const waiting = poll('the agent to serve', look, { timeoutMs: 25, firstPauseMs: 10, time });
     await expect(waiting).rejects.toThrow(new PollTimeout('the agent to serve', 25));
     await expect(waiting).rejects.toThrow('timed out after 0.025 s waiting for the agent to serve');
     expect(time.pauses).toEqual([10, 10, 5]);
-    expect(looks).toBe(4);
+    expect(look).toHaveBeenCalledTimes(4);
   });
 
   it('ends with the reason of its signal, even during a pause', async () => {

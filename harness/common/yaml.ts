@@ -1,7 +1,7 @@
 /** Parses YAML of possibly hostile authors: limits size and aliases, and rejects cycles. */
 import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { UsageError } from './usage.ts';
-import { readInputText, whyNot } from './user-files.ts';
+import { readUserText } from './user-files.ts';
 
 /** The parser takes seconds for larger files. */
 const LARGEST_BYTES = 1_048_576;
@@ -59,12 +59,7 @@ export function parseYaml(text: string): Yaml {
 
 /** Throws UsageError with the option, the file as `shown`, and the position. */
 export function readYaml(option: string, path: string, shown = path): Yaml & { text: string } {
-  let text: string;
-  try {
-    text = readInputText(path);
-  } catch (error) {
-    throw new UsageError(`${option} ${shown}: cannot be read (${whyNot(error)})`);
-  }
+  const text = readUserText(`${option} ${shown}`, path);
   try {
     return { text, ...parseYaml(text) };
   } catch (error) {

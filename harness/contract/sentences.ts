@@ -2,6 +2,7 @@
  * Lists the sections of the specification, and each sentence that states a demand, with the requirements that decide
  * that sentence. A requirement also decides every sentence that its clause quotes.
  */
+import { madeOnce } from '../common/lenient.ts';
 
 const TITLES: Record<string, string> = {
   '1': 'What the service does',
@@ -231,11 +232,6 @@ export const SENTENCES: readonly Sentence[] = [
   ]),
 ];
 
-interface Citing {
-  readonly id: string;
-  readonly clause?: string;
-}
-
 const BETWEEN = / … | \| /;
 /** Characters; a shorter part, such as a number, could match by accident. */
 const LEAST_CHARACTERS = 12;
@@ -243,18 +239,18 @@ const LEAST_CHARACTERS = 12;
 /** Caches parts, because every sentence is compared with every clause. */
 const PARTS = new Map<string, readonly string[]>();
 
-function parts(text: string): readonly string[] {
-  const known = PARTS.get(text);
-  if (known !== undefined) return known;
-  const found = text
-    .split(BETWEEN)
-    .map((part) => part.replaceAll(/^… |[.;,…]+$/g, '').trim())
-    .filter((part) => part.length >= LEAST_CHARACTERS);
-  PARTS.set(text, found);
-  return found;
-}
+const parts = (text: string): readonly string[] =>
+  madeOnce(PARTS, text, () =>
+    text
+      .split(BETWEEN)
+      .map((part) => part.replaceAll(/^… |[.;,…]+$/g, '').trim())
+      .filter((part) => part.length >= LEAST_CHARACTERS),
+  );
 
-export function deciding<R extends Citing>({ text, by }: Sentence, requirements: readonly R[]): R[] {
+export function deciding<R extends { id: string; clause?: string }>(
+  { text, by }: Sentence,
+  requirements: readonly R[],
+): R[] {
   const own = parts(text);
   const quotes = (part: string): boolean =>
     text.includes(part) || (own.length > 0 && own.every((each) => part.includes(each)));

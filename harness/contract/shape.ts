@@ -43,7 +43,7 @@ export interface Problem {
   message: string;
 }
 
-/** Steps of a problem's path; those of digits are numbers. */
+/** Steps of a problem's path; a step of digits becomes a number. */
 export const stepsOf = ({ path }: Problem): (string | number)[] =>
   path
     .split('/')
@@ -130,7 +130,9 @@ export function oneOf<const V extends readonly string[]>(values: V, description?
   return Type.Enum<[...V]>([...values] as never, description === undefined ? {} : { description });
 }
 
-export const DATE = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
+const DATE = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
+/** YYYY-MM-DD. */
+export const DAY_FORM = `^${DATE}$`;
 const TIME = String.raw`(([01]\d|2[0-3]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?|24:00(:00([.,]0+)?)?)`;
 const OFFSET = String.raw`(Z|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?`;
 /** Section 2 of the specification; seconds and offset are optional, unlike in RFC 3339. */

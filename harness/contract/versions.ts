@@ -55,7 +55,7 @@ export const DIALECTS = ['spec', 'miru'] as const;
 export type Dialect = (typeof DIALECTS)[number];
 
 /** Names that differ between the specification and the published service; `tokenIssuer`: `iss` of device tokens. */
-export const DIALECT_NAMES = {
+export const NAMES_BY_DIALECT = {
   spec: {
     versionHeader: 'Service-Version',
     agentHeaderPrefix: 'Agent',
@@ -69,6 +69,6 @@ export const DIALECT_NAMES = {
     configRoot: '/srv/miru/configs',
   },
 } satisfies Record<Dialect, object>;
-export type DialectNames = (typeof DIALECT_NAMES)[Dialect];
+export type DialectNames = (typeof NAMES_BY_DIALECT)[Dialect];
 
 export const AGENT_API_VERSION = 'v0.4';

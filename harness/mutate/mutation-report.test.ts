@@ -65,8 +65,7 @@ test('a run that decides nothing is incomplete', () => {
   expect(settled([sampleSubject({ kind: 'variant', state: 'never_asked' })], { kind: 'variant' }).exit_code).toBe(2);
   const ended = { how: 'ended with exit code 7', durationMs: 5, wrote: 'oh', leftBehind: false };
   const failed = { outcome: 'failed', ...ended } as const;
-  const notRun = sampleSubject({ state: 'not_run' });
-  expect(settled([notRun], { first: failed })).toMatchObject({
+  expect(settled([sampleSubject({ state: 'not_run' })], { first: failed })).toMatchObject({
     exit_code: 2,
     meaning: 'the tests do not pass on the faithful simulator: they ended with exit code 7',
     first_run: { passed: false, wrote: 'oh' },

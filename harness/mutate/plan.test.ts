@@ -1,17 +1,9 @@
 import { expect, test } from 'vitest';
 import { inSectionOrder, type Subject, sampleOf, selectedSubjects } from './plan.ts';
+import { stub } from './testing/subjects.ts';
 
-const subject = (name: string, section: string, kind: Subject['kind'] = 'defect'): Subject => ({
-  name,
-  kind,
-  section,
-  summary: '',
-  requirements: [],
-  decisions: [],
-  file: '',
-  byHand: '',
-  start: () => Promise.reject(new Error('never')),
-});
+const subject = (name: string, section: string, kind: Subject['kind'] = 'defect'): Subject =>
+  stub(name, { kind, section });
 
 const ALL = [
   subject('a1', '2.1'),

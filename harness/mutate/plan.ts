@@ -1,5 +1,7 @@
 /** Subjects of a mutation run: servers that are correct or have one defect. */
-import { nearest, UsageError } from '../common/usage.ts';
+
+import { literal } from '../common/redact.ts';
+import { NamedError, nearest, UsageError } from '../common/usage.ts';
 import { type MutationSubject, SUBJECT_KINDS } from '../reports/mutation/report.ts';
 
 export interface Server extends AsyncDisposable {
@@ -22,9 +24,7 @@ export interface Subject {
 }
 
 /** Cause outside Muster that prevents the start of a correct server. */
-export class CannotStart extends Error {
-  override name = 'CannotStart';
-}
+export class CannotStart extends NamedError {}
 
 export interface SubjectSource {
   readonly subjects: readonly Subject[];
@@ -68,10 +68,8 @@ export function selectedSubjects(
   return wanted;
 }
 
-function fits(pattern: string, name: string): boolean {
-  const literals = pattern.split('*').map((text) => text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${literals.join('.*')}$`).test(name);
-}
+const fits = (pattern: string, name: string): boolean =>
+  new RegExp(`^${pattern.split('*').map(literal).join('.*')}$`).test(name);
 
 const isIn = (section: string, of: string): boolean => of === section || of.startsWith(`${section}.`);
 

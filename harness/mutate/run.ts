@@ -260,15 +260,5 @@ const STATES = {
 
 function resultOf(subject: Subject, state: MutationState, reason?: string): MutationSubject {
   const { name, kind, section, summary, requirements, file, byHand } = subject;
-  return {
-    name,
-    kind,
-    state,
-    section,
-    summary,
-    requirements: [...requirements],
-    file,
-    by_hand: byHand,
-    ...defined({ reason }),
-  };
+  return { name, kind, state, section, summary, requirements, file, by_hand: byHand, ...defined({ reason }) };
 }

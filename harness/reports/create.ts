@@ -3,12 +3,12 @@ import { ctrfFormat } from './ctrf.ts';
 import {
   claimReport,
   type DocumentFormat,
+  deliverReport,
   formatOf,
   type Places,
   type Reporter,
   type ReporterOptions,
   type ReportFormat,
-  writeReport,
 } from './format.ts';
 import { githubFormat } from './github.ts';
 import { harFormat } from './har.ts';
@@ -67,11 +67,5 @@ export function jsonReportFile(specs: readonly string[]): string | undefined {
 const parse = (spec: string) => ({ spec, ...formatOf(spec, FORMATS) });
 
 function documentReporter(format: DocumentFormat, path: string | undefined, { stdout }: ReporterOptions): Reporter {
-  return {
-    onEnd(report) {
-      const text = format.document(report);
-      if (path === undefined) stdout.write(text);
-      else writeReport(path, text);
-    },
-  };
+  return { onEnd: (report) => deliverReport(path, format.document(report), stdout) };
 }

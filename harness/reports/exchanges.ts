@@ -1,5 +1,6 @@
 import { exchangeText, type Recorded } from '../client/recorder.ts';
 import { mostTelling, type Telling, telling, tellingMost } from '../common/excerpt.ts';
+import { literal } from '../common/redact.ts';
 import { printable } from '../common/terminal.ts';
 import { readableDuration } from '../common/units.ts';
 import type { CheckResult } from '../runner/types.ts';
@@ -80,9 +81,6 @@ const namedIn =
       new RegExp(`(?<![\\w-])${literal(words)}(?![\\w-])`, flags).test(text),
     );
   };
-
-const literal = (text: string): string =>
-  text.replaceAll(/[^\w-]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 function folded(items: readonly string[], columns: number): string[] {
   const rows: string[] = [];

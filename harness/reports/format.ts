@@ -60,6 +60,12 @@ export function writeReport(path: string, text: string, write: typeof writeWhole
   writingTo(`--report: ${path}`, () => write(path, text));
 }
 
+/** `path`: undefined for stdout. */
+export function deliverReport(path: string | undefined, text: string, stdout: Output): void {
+  if (path === undefined) stdout.write(text);
+  else writeReport(path, text);
+}
+
 /** Options of a run by the file that each reads or writes: an absolute path, or undefined for stdout. */
 export type Places = Map<string | undefined, string>;
 
@@ -102,9 +108,7 @@ export function reportWriter<Value>(
     const failures: unknown[] = [];
     for (const { format, path } of wanted) {
       try {
-        const text = format.text(value, path === undefined);
-        if (path === undefined) stdout.write(text);
-        else writeReport(path, text);
+        deliverReport(path, format.text(value, path === undefined), stdout);
       } catch (error) {
         // Writes the others, because the run may have taken hours.
         failures.push(error);

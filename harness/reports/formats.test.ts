@@ -12,7 +12,13 @@ import { htmlFormat } from './html.ts';
 import { jsonFormat } from './json.ts';
 import { junitFormat } from './junit.ts';
 import { prettyText } from './pretty.ts';
-import { sampleAllowing, sampleExchange, sampleFailure, sampleReport, sampleResult } from './testing/samples.ts';
+import {
+  sampleExchange,
+  sampleFailure,
+  sampleReport,
+  sampleReportWithAllowance,
+  sampleResult,
+} from './testing/samples.ts';
 import { junitProblems } from './testing/schemas.ts';
 
 test('JUnit: stale checks are errors; blocked, not applicable, known and flaky ones are skipped', async () => {
@@ -163,16 +169,18 @@ test('HTML: a finding contains its consequences, and the page lists undecided ch
 const PLAIN = { paint: (_: unknown, text: string) => text, columns: 100 };
 
 test('a finding lists its own allowances and those of later checks', () => {
-  const text = prettyText(sampleAllowing(), { ...PLAIN, verbose: true });
+  const text = prettyText(sampleReportWithAllowance(), { ...PLAIN, verbose: true });
   expect(text).toContain('    later      checks allow for it: the event of the cursor is left out of a replay\n');
   expect(text).toContain('    allows for cursor-repeated\n');
   expect(text).toMatch(/✓ device.events.frame allows for cursor-repeated\n/);
-  const page = htmlFormat.document(sampleAllowing());
+  const page = htmlFormat.document(sampleReportWithAllowance());
   expect(page).toContain('<dt>Later</dt><dd>checks allow for it: the event of the cursor is left out of a replay</dd>');
   expect(page).toContain('<dt>Allows for</dt><dd>cursor-repeated</dd>');
   expect(page).toContain('<p class="soft">allows for cursor-repeated</p>');
   for (const { document } of [junitFormat, ctrfFormat])
-    expect(document(sampleAllowing())).toMatch(/later +checks allow for it: the event .*allows for cursor-repeated/s);
+    expect(document(sampleReportWithAllowance())).toMatch(
+      /later +checks allow for it: the event .*allows for cursor-repeated/s,
+    );
 });
 
 test('the standard error of the target is shown with its finding or blocked check', () => {

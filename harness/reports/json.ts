@@ -2,9 +2,10 @@
 
 import type { TProperties } from 'typebox';
 import { MARK_KINDS } from '../client/timeline.ts';
+import { isObject } from '../common/lenient.ts';
 import { UsageError } from '../common/usage.ts';
-import { readInputText, whyNot } from '../common/user-files.ts';
-import { DATE, objectShape, oneOf, Type, UtcTimestamp } from '../contract/shape.ts';
+import { readUserText, whyNot } from '../common/user-files.ts';
+import { DAY_FORM, objectShape, oneOf, Type, UtcTimestamp } from '../contract/shape.ts';
 import { APIS, CAPABILITIES, type CheckResult, LEVELS, OUTCOMES, type Report } from '../runner/types.ts';
 import { jsonDocument } from './format.ts';
 
@@ -142,10 +143,7 @@ export const jsonReportShape = objectShape(
       ),
     }),
     profile: text,
-    requirements_version: Type.String({
-      pattern: `^${DATE}$`,
-      description: 'Date of the requirement set that was run',
-    }),
+    requirements_version: Type.String({ pattern: DAY_FORM, description: 'Date of the requirement set that was run' }),
     requirements_digest: Type.Optional(
       Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: "Over that set's requirements of this API" }),
     ),
@@ -191,12 +189,7 @@ export const jsonReportShape = objectShape(
 
 /** Throws UsageError with the file if reading or parsing fails. */
 export function readJson(file: string): unknown {
-  let text: string;
-  try {
-    text = readInputText(file);
-  } catch (error) {
-    throw new UsageError(`${file}: cannot be read (${whyNot(error)})`);
-  }
+  const text = readUserText(file, file);
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -205,7 +198,7 @@ export function readJson(file: string): unknown {
 }
 
 export const looksLikeReport = (value: unknown): value is ReportLike =>
-  isRecord(value) && Array.isArray(value['checks']) && value['checks'].every(isNamedResult);
+  isObject(value) && Array.isArray(value['checks']) && value['checks'].every(isNamedResult);
 
 /** Throws UsageError with the file and the first invalid members. */
 export function reportFrom(value: ReportLike, file: string): Report {
@@ -219,8 +212,5 @@ type ReportLike = Record<string, unknown> & { checks: CheckResult[] };
 
 const SHOWN = 3;
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const isNamedResult = (value: unknown): boolean =>
-  isRecord(value) && typeof value['id'] === 'string' && typeof value['outcome'] === 'string';
+  isObject(value) && typeof value['id'] === 'string' && typeof value['outcome'] === 'string';

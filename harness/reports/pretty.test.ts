@@ -4,11 +4,11 @@ import { painter, wantsColour } from '../common/terminal.ts';
 import type { CheckResult, Report } from '../runner/types.ts';
 import { Progress, prettyReporter, prettyText } from './pretty.ts';
 import {
-  sampleAllowing,
   sampleChecks,
   sampleExchange,
   sampleFailure,
   sampleReport,
+  sampleReportWithAllowance,
   sampleResult,
 } from './testing/samples.ts';
 
@@ -117,7 +117,7 @@ test('a field of a foreign report cannot start a line or a workflow command', as
         ? item + nasty
         : item,
     ) as T;
-  for (const report of [sampleReport(), sampleReport([], { unreachable: 'no' }), sampleAllowing()]) {
+  for (const report of [sampleReport(), sampleReport([], { unreachable: 'no' }), sampleReportWithAllowance()]) {
     let said = '';
     await prettyReporter({ env: {}, verbose: true }, { write: (text) => (said += text) }).onEnd?.(poison(report));
     expect(said).toContain('pwned');

@@ -63,8 +63,7 @@ test.each(REQUIRED)('SARIF: has %s, which the code scanning of GitHub requires',
 });
 
 test('SARIF: describes a rule by its clause or its requirement, within 1024 characters', () => {
-  const described = valuesAt(scanned, `${RULE}.fullDescription.text`);
-  expect(described).toEqual(['c'.repeat(1024), quoting.requirement]);
+  expect(valuesAt(scanned, `${RULE}.fullDescription.text`)).toEqual(['c'.repeat(1024), quoting.requirement]);
 });
 
 test('TAP: points are parseable, and an undecided run is not ok', () => {

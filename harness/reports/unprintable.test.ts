@@ -1,4 +1,3 @@
-/** Tests that no report format passes on characters that command a terminal or disguise text. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -47,8 +46,7 @@ test.each(REPORT_FORMATS)('%s shows no raw control character of a target', async
       let next = 0;
       const text = (): string => texts[next++ % texts.length] ?? '';
       for (const report of fullReports()) {
-        const shown = await written(format, poisoned(report, text) as Report);
-        expect(forbiddenIn(shown), format).toEqual([]);
+        expect(forbiddenIn(await written(format, poisoned(report, text) as Report)), format).toEqual([]);
       }
     }),
     { numRuns: 12, endOnFailure: true },

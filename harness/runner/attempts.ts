@@ -1,4 +1,5 @@
 import { defined } from '../common/defined.ts';
+import { madeOnce } from '../common/lenient.ts';
 import type { CheckResult, Outcome, Rate } from './types.ts';
 
 interface Attempt {
@@ -24,9 +25,7 @@ export class Attempts {
   }
 
   add(result: CheckResult, isAlone = false): void {
-    const all = this.#ended.get(result.id) ?? [];
-    all.push({ result, isAlone });
-    this.#ended.set(result.id, all);
+    madeOnce(this.#ended, result.id, () => []).push({ result, isAlone });
   }
 
   /** Worst result, because a later pass does not undo a failure. */

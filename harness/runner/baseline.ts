@@ -6,7 +6,7 @@ import { printable } from '../common/terminal.ts';
 import { UsageError } from '../common/usage.ts';
 import { writeWhole } from '../common/user-files.ts';
 import { readYaml } from '../common/yaml.ts';
-import { DATE, exact, oneOf, shape, Type } from '../contract/shape.ts';
+import { DAY_FORM, exact, oneOf, shape, Type } from '../contract/shape.ts';
 import { isFinding, rateInWords } from './attempts.ts';
 import { comparableText, type FindingText } from './causes.ts';
 import { ALSO_WHEN_ASKED } from './form-variation.ts';
@@ -43,10 +43,7 @@ export const baselineFile = shape(
           ),
           reason: words('Why it fails, for the readers of reports'),
           owner: Type.Optional(words('Who answers for it')),
-          expires: Type.String({
-            pattern: `^${DATE}$`,
-            description: 'Last day on which it is excused (YYYY-MM-DD)',
-          }),
+          expires: Type.String({ pattern: DAY_FORM, description: 'Last day on which it is excused (YYYY-MM-DD)' }),
         }),
       ),
     },

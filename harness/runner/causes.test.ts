@@ -111,6 +111,7 @@ describe('the most telling finding', () => {
   });
 });
 
+const compared = (expected: string, actual: string) => comparableText({ expected, actual });
 const body = (id: string, at: string): string => JSON.stringify({ object: 'deployment', id, created_at: at });
 const [one, other] = [
   body('dpl_rvzw3hb4s5ts', '2026-11-25T06:53:50.175Z'),
@@ -131,43 +132,34 @@ describe('comparable text of one defect is equal', () => {
     ['a fraction of a second', '2026-11-25T06:53:50.5Z', '2026-11-25T06:53:50Z'],
     ['how many files', '/etc/7.json is not there; /etc/7.json is not there', '/etc/7.json is not there'],
   ])('apart from %s', (_, left, right) => {
-    expect(comparableText({ expected: 'x', actual: left })).toEqual(comparableText({ expected: 'x', actual: right }));
+    expect(compared('x', left)).toEqual(compared('x', right));
   });
 
   it('apart from the numbers of its events', () => {
-    expect(
-      comparableText({ expected: 'the events [33, 34, 35] for after=32', actual: '[33, 35], missing [34]' }),
-    ).toEqual(
-      comparableText({
-        expected: 'the events [8, 9, … 98, 99] (92) for after=7',
-        actual: '[8, 9, … 98, 99] (90), missing [50, 51]',
-      }),
-    );
-    expect(comparableText({ expected: 'the events [33–80] (48) for after=32', actual: '[33–70, 72–80] (47)' })).toEqual(
-      comparableText({ expected: 'the events [8, 9, 12] for after=7', actual: '[8, 12]' }),
-    );
+    const many = compared('the events [8, 9, … 98, 99] (92) for after=7', '[8, 9, … 98, 99] (90), missing [50, 51]');
+    expect(compared('the events [33, 34, 35] for after=32', '[33, 35], missing [34]')).toEqual(many);
+    const few = compared('the events [8, 9, 12] for after=7', '[8, 12]');
+    expect(compared('the events [33–80] (48) for after=32', '[33–70, 72–80] (47)')).toEqual(few);
   });
 });
 
 test('comparable text tells a repeated event from a lost event', () => {
   const [again, lost] = ['event 143', 'event 145'].map((actual) =>
-    comparableText({ expected: 'event 144, the first retained after 143', actual }),
+    compared('event 144, the first retained after 143', actual),
   );
   expect(again).toEqual({ expected: 'event #, the first retained after #a', actual: 'event #a' });
   expect(lost).toEqual({ expected: 'event #, the first retained after #', actual: 'event #' });
 });
 
-describe('comparable text of two defects differs', () => {
-  const expected = 'the events [49, 50, 51, 52, 53] for the log after a torn line and two restarts';
-  it.each([
-    ['a status', '410 application/json "{\\"error\\":1}"', '500 application/json "{\\"error\\":1}"'],
-    ['a status alone', '200', '404'],
-    ['what is lost', '[49, 50, 51, 53], missing [52]', '[49, 50, 51], missing [52, 53]'],
-    ['all that is lost', '[53], missing [49, 50, 51, 52]', '[], missing [49, 50, 51, 52, 53]'],
-    ['the field', 'it lacks "status" in {"id":1}', 'it lacks "device_id" in {"id":1}'],
-  ])('by %s', (_, left, right) => {
-    expect(comparableText({ expected, actual: left })).not.toEqual(comparableText({ expected, actual: right }));
-  });
+const expected = 'the events [49, 50, 51, 52, 53] for the log after a torn line and two restarts';
+it.each([
+  ['a status', '410 application/json "{\\"error\\":1}"', '500 application/json "{\\"error\\":1}"'],
+  ['a status alone', '200', '404'],
+  ['what is lost', '[49, 50, 51, 53], missing [52]', '[49, 50, 51], missing [52, 53]'],
+  ['all that is lost', '[53], missing [49, 50, 51, 52]', '[], missing [49, 50, 51, 52, 53]'],
+  ['the field', 'it lacks "status" in {"id":1}', 'it lacks "device_id" in {"id":1}'],
+])('comparable text of two defects differs by %s', (_, left, right) => {
+  expect(compared(expected, left)).not.toEqual(compared(expected, right));
 });
 
 test('comparable text is short, and does not change when normalized twice', () => {
@@ -177,7 +169,7 @@ test('comparable text is short, and does not change when normalized twice', () =
   expect(comparableText(once)).toEqual(once);
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 2000 }), (text) => {
-      const { expected, actual } = comparableText({ expected: text, actual: text });
+      const { expected, actual } = compared(text, text);
       expect(Math.max(expected.length, actual.length)).toBeLessThanOrEqual(301);
     }),
     { numRuns: 30 },

@@ -34,7 +34,7 @@ export function coverageOf(
   const size = ofProfile ? plan.profileSize : plan.size;
   const choosing = /^--(?:only|section|last-failed)\b|^--profile core$/;
   const chosenBy = plan.narrowedBy.flatMap((option) => choosing.exec(option)?.[0] ?? []).join(' and ');
-  const notChosen = { checks: 1, why: `left out by ${chosenBy || `--profile ${plan.profile.name}`}` };
+  const notChosen = { why: `left out by ${chosenBy || `--profile ${plan.profile.name}`}` };
   const reasons: Reason[] = [
     ...open.map((result) => whyUndecided(result, planned.get(result.id)?.leftOutBy, capabilities)),
     ...Array.from({ length: size - own.length }, () => notChosen),
@@ -45,7 +45,7 @@ export function coverageOf(
     const [[first] = []] = alike.toSorted((a, b) => b.length - a.length);
     const { because, ...one } = first as Reason;
     const why = verbAgreeing(one.why, members.length) + (because === undefined ? '' : ` (${because})`);
-    return { ...one, checks: members.length, why };
+    return { checks: members.length, ...one, why };
   });
   return {
     checks: size,
@@ -82,7 +82,7 @@ export function decidedProfile({ checks }: Pick<Suite<never>, 'checks'>, report:
 const verbAgreeing = (why: string, count: number): string =>
   count === 1 ? why.replace(/^(need|rest)\b/, '$1s').replace(/^are\b/, 'is') : why;
 
-type Reason = Undecided & { because?: string };
+type Reason = Omit<Undecided, 'checks'> & { because?: string };
 
 /** Capabilities that no option can add, because a target has a single transport. */
 const TRANSPORTS: ReadonlySet<Capability> = new Set(['unix', 'loopback']);
@@ -92,17 +92,16 @@ function whyUndecided(
   leftOutBy: string | undefined,
   capabilities: readonly Capability[],
 ): Reason {
-  if (blocked_by !== undefined) return { checks: 1, why: 'rest on a check that failed' };
-  if (outcome === 'blocked') return { checks: 1, why: 'blocked' };
-  if (outcome === 'undecided') return { checks: 1, why: 'saw too little', because: reason };
-  if (leftOutBy !== undefined) return { checks: 1, why: `left out by ${leftOutBy}` };
+  if (blocked_by !== undefined) return { why: 'rest on a check that failed' };
+  if (outcome === 'blocked') return { why: 'blocked' };
+  if (outcome === 'undecided') return { why: 'saw too little', because: reason };
+  if (leftOutBy !== undefined) return { why: `left out by ${leftOutBy}` };
   const missing = needs.filter((need) => !capabilities.includes(need));
-  if (missing.some((need) => TRANSPORTS.has(need)))
-    return { checks: 1, why: 'are about another transport', needs: missing };
+  if (missing.some((need) => TRANSPORTS.has(need))) return { why: 'are about another transport', needs: missing };
   const [first] = missing.toSorted((left, right) => CAPABILITIES.indexOf(left) - CAPABILITIES.indexOf(right));
-  if (first === undefined) return { checks: 1, why: 'did not apply to what the target showed' };
+  if (first === undefined) return { why: 'did not apply to what the target showed' };
   const add = CAPABILITY_OPTIONS[first];
-  return { checks: 1, why: `need ${first}`, needs: [first], ...defined({ add }) };
+  return { why: `need ${first}`, needs: [first], ...defined({ add }) };
 }
 
 export interface Demands {

@@ -1,4 +1,3 @@
-/** Tests that simultaneous runs in one process do not mix data of their targets. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Recorder } from '../client/recorder.ts';

@@ -1,4 +1,6 @@
 import { defined } from '../common/defined.ts';
+import { inParallel } from '../common/parallel.ts';
+import { literal } from '../common/redact.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 import { isCondition, isWithin, largestProfile, PROFILES, type Profile } from '../contract/profiles.ts';
 import { isSection } from '../contract/sentences.ts';
@@ -172,8 +174,7 @@ export const profilesOf = (api: Api, check: Held): string[] =>
 export function isNamed(pattern: string, id: string, requirementId: string): boolean {
   if (pattern === id || pattern === requirementId) return true;
   if (!pattern.includes('*')) return id.startsWith(`${pattern}.`);
-  const source = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${source.join('.*')}$`).test(id);
+  return new RegExp(`^${pattern.split('*').map(literal).join('.*')}$`).test(id);
 }
 
 const inSection = (requirement: Requirement, section: string): boolean =>
@@ -264,22 +265,13 @@ export async function runInLanes<Context>(
     ordered.filter((check) => laneOf(check) === which && (isLast ?? last.has(check)) === last.has(check));
   const inTurn = async (isLast: boolean): Promise<unknown> =>
     Promise.all([
-      pool(lane('shared', isLast), concurrency, start),
+      inParallel(lane('shared', isLast), concurrency, start),
       driveInTurn(lane('exclusive', isLast), session.publishesTogether, start),
     ]);
   session.others = inTurn(false).then(() => inTurn(true));
   await Promise.all([...lane('slow').map(start), session.others]);
-  await pool(lane('disruptive'), 1, start);
-  await pool(lane('rules'), concurrency, start);
-}
-
-async function pool<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
-  const queue = items.values();
-  await Promise.all(
-    Array.from({ length: Math.min(width, items.length) }, async () => {
-      for (const item of queue) await work(item);
-    }),
-  );
+  await inParallel(lane('disruptive'), 1, start);
+  await inParallel(lane('rules'), concurrency, start);
 }
 
 const PUBLISHING_AT_ONCE = 4;

@@ -62,11 +62,6 @@ describe('the profile of a run', () => {
     expect(report).toMatchObject({ narrowed_by: [], exit_code: 0 });
   });
 
-  it('is not claimed by a narrowed run', async () => {
-    const plan = makePlan(suite<object>('device', [held]), { capabilities: new Set(ALL), only: ['test.seen'] });
-    expect(words(await run(held, { plan }))).toMatch(/^NO FAILURE FOUND: every MUST holds among what ran/);
-  });
-
   it('is decided when a requirement is not applicable or decided by another check', async () => {
     const free = declared('test.free', {}, async (t) => t.notApplicable('it need not'));
     const { requirement: same } = declared('test.both');

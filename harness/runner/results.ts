@@ -1,6 +1,7 @@
 import { defined } from '../common/defined.ts';
 import { EXIT, quote } from '../common/usage.ts';
 import { type Check, type CheckResult, type Observed, OUTCOMES, type Report, type Summary } from './types.ts';
+import { shortText } from './violation.ts';
 
 export function resultOf(
   { id, requirement, needs }: Pick<Check<never>, 'id' | 'requirement' | 'needs'>,
@@ -78,7 +79,7 @@ export function presentableReport(report: Report): Report {
   return {
     ...report,
     target: cutTexts(target, NAME) as Report['target'],
-    ...(unreachable === undefined ? {} : { unreachable: cut(unreachable, ANY) }),
+    ...(unreachable === undefined ? {} : { unreachable: shortText(unreachable, ANY) }),
     checks: report.checks.map((result) => {
       // Omits commands if Muster has ended the target, because no command would get an answer.
       const { curl, script, ...rest } = result;
@@ -96,16 +97,13 @@ export function presentableResult(result: CheckResult): CheckResult {
 }
 
 function cutTexts(value: unknown, limit: number): unknown {
-  if (typeof value === 'string') return cut(value, limit);
+  if (typeof value === 'string') return shortText(value, limit);
   if (Array.isArray(value)) return value.map((item) => cutTexts(item, limit));
   if (value === null || typeof value !== 'object') return value;
   const limitOf = (name: string): number =>
     (COMMANDS as readonly string[]).includes(name) ? LONGEST_COMMAND : (LIMITS[name] ?? limit);
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cutTexts(item, limitOf(name))]));
 }
-
-const cut = (text: string, limit: number): string =>
-  text.length <= limit ? text : `${text.slice(0, limit)}… (${text.length} characters)`;
 
 export const distinctChoices = (observed: readonly Observed[]): Observed[] => [
   ...new Map(observed.map((choice) => [`${choice.name}\n${choice.value}`, choice])).values(),

@@ -32,8 +32,7 @@ describe('a finding', () => {
       t.should(false, { expected: 'a', actual: 'b' });
       if (runs === 3) broken(t, 'worse');
     });
-    const report = await run([check]);
-    expect(report.checks[0]).toMatchObject({ outcome: 'fail', actual: 'worse' });
+    expect((await run([check])).checks[0]).toMatchObject({ outcome: 'fail', actual: 'worse' });
   });
 
   it('is retried with only its counterexample and its seed', async () => {
@@ -46,8 +45,7 @@ describe('a finding', () => {
         if (value > 100) broken(t, value);
       });
     });
-    const report = await run([check]);
-    expect(report.checks[0]?.counterexample).toBe('101');
+    expect((await run([check])).checks[0]?.counterexample).toBe('101');
     expect(tried[0]?.length).toBeGreaterThan(2);
     expect(tried.slice(1)).toEqual([[101], [101]]);
   });
@@ -166,8 +164,7 @@ describe('the time for retries', () => {
   it('ends on an interrupt', async () => {
     const stop = new AbortController();
     const check = declared('test.stops', {}, async (t: CheckContext) => broken(t));
-    const listeners = [{ onCheckEnd: (): void => stop.abort() }];
-    const report = await run([check], { signal: stop.signal, listeners });
+    const report = await run([check], { signal: stop.signal, listeners: [{ onCheckEnd: () => stop.abort() }] });
     expect(report.checks.map(({ outcome }: CheckResult) => outcome)).toEqual(['fail']);
     expect(wordsOf(report)).toEqual(['not tried again: the run was over: interrupted']);
   });

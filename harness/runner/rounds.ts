@@ -170,11 +170,8 @@ function roundRunner<Context>(
 
 function essentialAmong(premises: readonly CheckResult[], { checks }: Plan<never>): string | undefined {
   const isEssential = (id: string): boolean => checks.some(({ check }) => check.id === id && check.essential === true);
-  for (const { id, outcome, blocked_by } of premises) {
-    if (outcome === 'fail' && isEssential(id)) return id;
-    if (blocked_by !== undefined) return blocked_by;
-  }
-  return undefined;
+  const causes = premises.map(({ id, outcome, blocked_by: by }) => (outcome === 'fail' && isEssential(id) ? id : by));
+  return causes.find((cause) => cause !== undefined);
 }
 
 const undecided = (check: Check<never>, outcome: Outcome, why: Partial<CheckResult>): CheckResult =>

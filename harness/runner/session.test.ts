@@ -185,9 +185,7 @@ it('a driving check waits for a check that watches an idle stream', async () => 
   const watch = Promise.withResolvers<void>();
   session.askForQuiet(watch.promise);
   let began = false;
-  const driving = session.quiet().then(() => {
-    began = true;
-  });
+  const driving = session.quiet().then(() => (began = true));
   await new Promise((resolve) => setImmediate(resolve));
   expect(began).toBe(false);
   watch.resolve();

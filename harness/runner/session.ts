@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { madeOnce } from '../common/lenient.ts';
 import { type RetryHeaders, retryAfterMs } from '../common/units.ts';
 import { backoffMs } from '../common/waiting.ts';
 import { Declarations } from './declarations.ts';
@@ -163,9 +164,7 @@ export class Session {
   }
 
   gate(name = ''): Gate {
-    const gate = this.#gates.get(name) ?? new Gate();
-    this.#gates.set(name, gate);
-    return gate;
+    return madeOnce(this.#gates, name, () => new Gate());
   }
 
   askForQuiet(until: Promise<void>): void {

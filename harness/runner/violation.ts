@@ -1,10 +1,11 @@
 /** Errors by which a check ends early; any other error blocks the check. */
+
 import type { Redactor } from '../common/redact.ts';
+import { NamedError } from '../common/usage.ts';
 import type { Finding } from './types.ts';
 
 /** Ends a check as `fail` or `warn`, by the level of its requirement. */
-export class Violation extends Error {
-  override name = 'Violation';
+export class Violation extends NamedError {
   readonly finding: Finding;
   constructor(finding: Finding) {
     super(`expected ${finding.expected}; actual: ${finding.actual}`);
@@ -16,37 +17,25 @@ export const GOES_ON = 'a target that goes on serving';
 
 /** Violation of a MUST, even in a check of a SHOULD: the target's process ended by itself. */
 export class TargetEnded extends Violation {
-  override name = 'TargetEnded';
   constructor(actual: string) {
     super({ level: 'MUST', expected: GOES_ON, actual });
   }
 }
 
-export class NotApplicable extends Error {
-  override name = 'NotApplicable';
-}
+export class NotApplicable extends NamedError {}
 
-export class TooLittleSeen extends Error {
-  override name = 'TooLittleSeen';
-}
+export class TooLittleSeen extends NamedError {}
 
-export class Blocked extends Error {
-  override name = 'Blocked';
-}
+export class Blocked extends NamedError {}
 
 /** Interrupted attempt at a check; the check then starts again. */
-export class AttemptCutOff extends Blocked {
-  override name = 'AskAgain';
-}
+export class AttemptCutOff extends Blocked {}
 
 /** The target or Muster stood still, so that late answers prove no fault. */
-export class Standstill extends AttemptCutOff {
-  override name = 'StoodStill';
-}
+export class Standstill extends AttemptCutOff {}
 
 /** Abort reason of a run; its message becomes the reason of blocked checks. */
-export class RunOver extends Error {
-  override name = 'RunOver';
+export class RunOver extends NamedError {
   readonly fault: boolean;
   constructor(message: string, { fault = false, ...options }: ErrorOptions & { fault?: boolean } = {}) {
     super(message, options);

@@ -1,4 +1,5 @@
 /** Wait times of checks, by how quickly the target has answered so far. */
+import { madeOnce } from '../common/lenient.ts';
 
 export interface WaitPolicy {
   /** Factor on the slowest success so far, for the wait after a timeout. */
@@ -119,8 +120,6 @@ export class Waits {
   }
 
   #of(kind: string): Experience {
-    const seen = this.#experiences.get(kind) ?? { ...UNKNOWN };
-    this.#experiences.set(kind, seen);
-    return seen;
+    return madeOnce(this.#experiences, kind, () => ({ ...UNKNOWN }));
   }
 }

@@ -3,6 +3,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import process from 'node:process';
 import { defined } from '../common/defined.ts';
+import { orElse } from '../common/lenient.ts';
 import { UsageError } from '../common/usage.ts';
 import { readInput, whyNot } from '../common/user-files.ts';
 import type { TargetDescription } from '../runner/types.ts';
@@ -72,14 +73,11 @@ export function executableOf(
   return file === undefined ? { problem: `no executable file ${word} was found` } : { file };
 }
 
-function isExecutable(file: string): boolean {
-  try {
+const isExecutable = (file: string): boolean =>
+  orElse(() => {
     accessSync(file, constants.X_OK);
     return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
+  }, false);
 
 const REDIRECTION = /\d*(?:>>?|<)(?:&\d)?/;
 const WORD = /(?:[^\s'"\\;&|()<>`#]|(?<!^|\s)#|\\.|'[^']*'|"(?:[^"\\`$]|\\.|\$(?!\())*")+/;

@@ -103,8 +103,7 @@ test.each([
 
 test('an attached control precedes the control of a target file, which complements it', async () => {
   const attached = new HttpControl(controlSocket);
-  const info = { capabilities: ['drive'], heartbeat_seconds: 3 };
-  const answers = inJson(() => info);
+  const answers = inJson(() => ({ capabilities: ['drive'], heartbeat_seconds: 3 }));
   await serve(answers, controlSocket);
   await using target = await withControl('{compact: "true"}', { attach: () => Promise.resolve(attached) });
   expect(OF_CONTROL.filter((name) => target.capabilities.has(name))).toEqual(['drive', 'compact']);

@@ -18,7 +18,7 @@ import { type DeviceSettings, deviceSettings, isCapability } from './settings.ts
 import { TargetLife } from './target-life.ts';
 import { type Connection, NOWHERE, url } from './transports/index.ts';
 
-/** Throws UsageError if the options name no target; reports all other failures in `unreachable`. */
+/** Throws UsageError for invalid options or an invalid target file; reports failures of the target in `unreachable`. */
 export async function openDeviceTarget(options: DeviceTargetOptions): Promise<OpenDeviceTarget> {
   const { redactor, patienceMs = PATIENCE_MS } = options;
   const settings = deviceSettings(options);

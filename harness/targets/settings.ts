@@ -9,7 +9,7 @@ import { nearest, UsageError } from '../common/usage.ts';
 import { readYaml, type Yaml } from '../common/yaml.ts';
 import { CAPABILITIES, CAPABILITIES_OF, type Capability } from '../contract/capabilities.ts';
 import { type Problem, stepsOf } from '../contract/shape.ts';
-import { DIALECT_NAMES, NEWEST_VERSION } from '../contract/versions.ts';
+import { NAMES_BY_DIALECT, NEWEST_VERSION } from '../contract/versions.ts';
 import {
   controlFields,
   type DeviceTargetOptions,
@@ -114,7 +114,7 @@ export function platformSettings(options: PlatformTargetOptions) {
     apiKey,
     limitedKey,
     dialect,
-    ...DIALECT_NAMES[dialect],
+    ...NAMES_BY_DIALECT[dialect],
     apiVersion,
     onlineDevice: values.onlineDevice,
     offlineDevice: values.offlineDevice,
@@ -304,9 +304,7 @@ const isJson = (value: unknown): value is Json => value !== null && typeof value
 const valueAt = (value: Json, path: readonly string[]): unknown =>
   path.reduce<unknown>((inner, key) => (isJson(inner) ? inner[key] : undefined), value);
 
-interface Parsed extends Pick<Yaml, 'document' | 'lines'> {
-  file: string;
-}
+type Parsed = Pick<Yaml, 'document' | 'lines'> & { file: string };
 
 function positionOf(problem: Problem, files: readonly Parsed[]): string {
   for (let path = stepsOf(problem); path.length > 0; path = path.slice(0, -1)) {

@@ -51,6 +51,8 @@ const check = checkOf('device');
 const asking: Body = async (http) => {
   for (let round = 0; round < 10; round += 1) await http.get('/ok');
 };
+const deep: Body = (http) =>
+  http.request({ method: 'POST', path: '/deep', body: `${'['.repeat(99)}${']'.repeat(99)}` });
 const ENDING: Record<string, [body: Body, code: number, request: RegExp]> = {
   'a null byte in a header': [
     (http) =>
@@ -58,11 +60,7 @@ const ENDING: Record<string, [body: Body, code: number, request: RegExp]> = {
     6,
     /it ended after a raw GET \/ of \w+\.ends: /,
   ],
-  'a body of JSON that is deep': [
-    (http) => http.request({ method: 'POST', path: '/deep', body: `${'['.repeat(99)}${']'.repeat(99)}` }),
-    5,
-    /it ended after POST \/\w.*\/deep of \w+\.ends: /,
-  ],
+  'a body of JSON that is deep': [deep, 5, /it ended after POST \/\w.*\/deep of \w+\.ends: /],
 };
 
 type Run = (list: readonly Check<{ http: HttpClient }>[], place: Place) => Promise<Report>;
@@ -188,24 +186,13 @@ test.concurrent('an end after a check is reported with the last request of that 
   expect(report.checks[1]?.actual).toMatch(/^it ended after GET \/v0\.2\/later of device\.first: .*exit code 7/);
 });
 
-async function external(): Promise<string> {
-  const address = newSocket();
-  const child = spawn(process.execPath, ['-e', server(address, `'${address}', () => console.log('up')`)], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  atTheEnd.defer(() => void child.kill());
-  await once(child.stdout, 'data');
-  return address;
-}
-
 const IS_GONE = 'it takes no connections any more';
 
 test.concurrent('a server that Muster cannot start fails one check, and blocks the rest', async () => {
-  const address = await external();
-  const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
+  const { address } = await stoppable();
   const report = await device(
     [
-      check('ends', body, 'MUST', { ...ALONE, turn: 'first' }),
+      check('ends', deep, 'MUST', { ...ALONE, turn: 'first' }),
       check('next', asking, 'MUST', ALONE),
       check('last', asking, 'SHOULD', ALONE),
     ],
@@ -219,12 +206,11 @@ test.concurrent('a server that Muster cannot start fails one check, and blocks t
 });
 
 test.concurrent('a server that cannot be restarted fails one running check, which names all', async () => {
-  const address = await external();
-  const [body] = ENDING['a body of JSON that is deep'] ?? expect.unreachable();
+  const { address } = await stoppable();
   const busy: Body = async (http) => {
     for (;;) await http.get('/ok');
   };
-  const list = [check('busy', busy), check('ends', body), check('third', busy)];
+  const list = [check('busy', busy), check('ends', deep), check('third', busy)];
   const report = await device(list, { address, patienceMs: 500 });
   expect(outcomes(report).toSorted()).toEqual(['blocked', 'blocked', 'fail']);
   const { actual = '' } = report.checks.find(({ outcome }) => outcome === 'fail') ?? {};

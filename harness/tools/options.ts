@@ -3,31 +3,27 @@ import process from 'node:process';
 import yargs, { type InferredOptionTypes, type Options } from 'yargs';
 import { EXIT } from '../common/usage.ts';
 
-/** Whole number of at least `least`; a tool with 0 runs would report success without a test. */
-export const count = <D extends number | undefined>(describe: string, otherwise: D, least = 1) => ({
-  type: 'number' as const,
-  requiresArg: true,
-  describe,
-  default: otherwise,
-  coerce: (given: number): number | D => {
-    if (given !== otherwise && (!Number.isSafeInteger(given) || given < least))
-      throw new Error(`must be a whole number from ${least} on: ${describe}`);
-    return given;
-  },
-});
-
-export const seed = (describe: string) => count(`${describe} (drawn, and printed)`, Date.now() % 2 ** 31, 0);
-
-export const amount = (describe: string, otherwise: number) => ({
+const numeric = (describe: string, otherwise: number, accepted: string, isFine: (given: number) => boolean) => ({
   type: 'number' as const,
   requiresArg: true,
   describe,
   default: otherwise,
   coerce: (given: number): number => {
-    if (!(given > 0)) throw new Error(`must be a number above 0: ${describe}`);
+    if (!isFine(given)) throw new Error(`must be ${accepted}: ${describe}`);
     return given;
   },
 });
+
+const isWhole = (least: number) => (given: number) => Number.isSafeInteger(given) && given >= least;
+
+/** Whole number of at least `least`; a tool with 0 runs would report success without a test. */
+export const count = (describe: string, otherwise: number, least = 1) =>
+  numeric(describe, otherwise, `a whole number from ${least} on`, isWhole(least));
+
+export const seed = (describe: string) => count(`${describe} (drawn, and printed)`, Date.now() % 2 ** 31, 0);
+
+export const amount = (describe: string, otherwise: number) =>
+  numeric(describe, otherwise, 'a number above 0', (given) => given > 0);
 
 export const names = <N extends string>(describe: string, known: readonly N[]) => ({
   type: 'string' as const,

@@ -20,16 +20,12 @@ const NOTHING = Buffer.alloc(0);
 export class Batch {
   #memory = new ArrayBuffer(FIRST_CAPACITY);
   #bytes = Buffer.from(this.#memory);
-  #used = 0;
-
-  get length(): number {
-    return this.#used;
-  }
+  length = 0;
 
   add(glimpse: Observation): void {
     const bytes =
       glimpse.what === 'bytes' ? glimpse.piece : glimpse.what === 'refused' ? Buffer.from(glimpse.why) : NOTHING;
-    const at = this.#used;
+    const at = this.length;
     const end = at + HEAD + bytes.length;
     if (end > this.#bytes.length) {
       this.#memory = this.#memory.transfer(Math.max(end, 2 * this.#bytes.length));
@@ -42,14 +38,14 @@ export class Batch {
     this.#bytes.writeUInt32LE(bytes.length, at + 8);
     this.#bytes.writeDoubleLE(glimpse.at, at + 12);
     this.#bytes.set(bytes, at + HEAD);
-    this.#used = end;
+    this.length = end;
   }
 
   take(): { memory: ArrayBuffer; used: number } {
-    const taken = { memory: this.#memory, used: this.#used };
+    const taken = { memory: this.#memory, used: this.length };
     this.#memory = new ArrayBuffer(FIRST_CAPACITY);
     this.#bytes = Buffer.from(this.#memory);
-    this.#used = 0;
+    this.length = 0;
     return taken;
   }
 }

@@ -4,7 +4,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { CODINGS, isCoded } from '../client/body.ts';
 import { SseParser } from '../client/sse-parser.ts';
 import { Bytes } from '../common/bytes.ts';
-import { type BodyRule, type Head, MessageParser, type Pairs, valuesOf } from '../common/http-parser.ts';
+import { type BodyRule, type Head, isEventStream, MessageParser, type Pairs, valuesOf } from '../common/http-parser.ts';
 import type { Ending, Side } from './relay.ts';
 import type { Body, Ended, TakeTraffic } from './traffic.ts';
 
@@ -27,10 +27,7 @@ class KeptBody {
 
   append(piece: Buffer): void {
     this.#size += piece.length;
-    if (this.#hash !== undefined) {
-      this.#hash.update(piece);
-      return;
-    }
+    if (this.#hash !== undefined) return void this.#hash.update(piece);
     const before = this.#bytes.length;
     if (this.#bytes.append(piece)) return;
     this.#hash = createHash('sha256').update(this.#bytes.view());
@@ -183,14 +180,9 @@ export class ConnectionReader {
 
   #request({ line, headers }: Head, at: number): BodyRule | undefined {
     const [, method, target] = REQUEST.exec(line) ?? [];
-    if (method === undefined || target === undefined) {
-      this.lose('what the client sent is no HTTP/1.1', at);
-      return undefined;
-    }
-    if (this.#waiting.length >= MOST_WAITING) {
-      this.lose(`${MOST_WAITING} requests wait for their answers`, at);
-      return undefined;
-    }
+    if (method === undefined || target === undefined) return void this.lose('what the client sent is no HTTP/1.1', at);
+    if (this.#waiting.length >= MOST_WAITING)
+      return void this.lose(`${MOST_WAITING} requests wait for their answers`, at);
     const id = this.#options.number();
     const characters = headers.reduce((sum, [name, value]) => sum + name.length + value.length, line.length);
     const held = 4 * characters + OBJECT_BYTES * (headers.length + 5);
@@ -229,12 +221,10 @@ export class ConnectionReader {
     this.#options.take({ kind: 'response', at, exchange: exchange.id, status, headers });
     if (status === 101 || (exchange.method === 'CONNECT' && status < 300)) {
       this.#end(exchange, 'whole', at);
-      this.lose('it was upgraded to another protocol', at);
-      return undefined;
+      return void this.lose('it was upgraded to another protocol', at);
     }
     if (exchange.method === 'HEAD' || status === 204 || status === 304) return 'none';
-    const isStream = /^text\/event-stream\b/i.test(valuesOf(headers, 'content-type').at(-1) ?? '');
-    if (status === 200 && isStream && !isCoded(exchange.codings))
+    if (isEventStream(status, valuesOf(headers, 'content-type').at(-1)) && !isCoded(exchange.codings))
       exchange.stream = new StreamReader((fields, when) =>
         this.#options.take({ kind: 'frame', at: when, exchange: exchange.id, fields }),
       );

@@ -1,32 +1,13 @@
 /** Converts HAR 1.2 of any tool, e.g. a browser or mitmproxy, to traffic. */
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
-import { joined, type Pairs } from '../common/http-parser.ts';
+import { isEventStream, joined, type Pairs } from '../common/http-parser.ts';
 import { UsageError } from '../common/usage.ts';
 import type { Body, Ended, TakeTraffic, Traffic } from './traffic.ts';
 
-interface Entry {
-  at: number;
-  /** Milliseconds until the complete answer; 0 if unknown. */
-  time: number;
-  connection: number;
-  /** True if the HAR names the connection. */
-  isNamed: boolean;
-  method: string;
-  target: string;
-  sent: Pairs;
-  lacksHeaders: boolean;
-  body: Body | undefined;
-  status: number;
-  received: Pairs;
-  text: string | undefined;
-  /** True if the text has fewer bytes than the answer: Firefox keeps the first MiB. */
-  isCut: boolean;
-  ended: Ended;
-  origin: string;
-}
+type Entry = NonNullable<ReturnType<typeof entryIn>>;
 
-/** `creator` in HAR of Chromium, which by default leaves out the headers LEFT_OUT. */
+/** Name of Chromium in the HAR field `creator`; it omits the headers in LEFT_OUT by default. */
 const CHROMIUM = 'WebInspector';
 const LEFT_OUT = ['authorization', 'cookie'];
 /** Stands for credentials that may have been sent, so that no rule takes the request for one without any. */
@@ -91,7 +72,7 @@ const LACKS: Readonly<Record<string, (entry: Entry) => boolean>> = {
   'entries that do not say how long they took': ({ time }) => time === 0,
 };
 
-function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): Entry | undefined {
+function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean) {
   const [request, response] = [fieldsOf(entry['request']), fieldsOf(entry['response'])];
   const method = textOf(request['method']);
   const url = URL.parse(textOf(request['url']) ?? '');
@@ -116,8 +97,10 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
   numbers.set(name ?? `entry ${numbers.size}`, connection);
   return {
     at,
+    /** Milliseconds until the complete answer; 0 if unknown. */
     time: Math.max(0, Number(entry['time'] ?? 0) || 0),
     connection,
+    /** True if the HAR names the connection. */
     isNamed: name !== undefined,
     method,
     target: url.pathname + url.search,
@@ -127,6 +110,7 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean): E
     status: Number.isInteger(status) ? status : 0,
     received,
     text: text || emptyText(content['size'], received),
+    /** True if the text has fewer bytes than the answer: Firefox keeps the first MiB. */
     isCut: text ? Number(content['size']) > Buffer.byteLength(text) : false,
     // Muster's own reports shorten answers, so the end of an exchange in a report is unknown.
     ended: isOwn ? 'unseen' : endOf(status, received, response['_error'] ?? response['_failureText']),
@@ -141,10 +125,9 @@ const emptyText = (size: unknown, headers: Pairs): string | undefined => {
 
 /** HAR records neither who ended an event stream nor whether the stream ended. */
 const endOf = (status: number, received: Pairs, error: unknown): Ended =>
-  status === 0 || isEventStream(status, received) || (typeof error === 'string' && error !== '') ? 'unseen' : 'whole';
-
-const isEventStream = (status: number, received: Pairs): boolean =>
-  status === 200 && /^text\/event-stream\b/i.test(typeOf(received));
+  status === 0 || isEventStream(status, typeOf(received)) || (typeof error === 'string' && error !== '')
+    ? 'unseen'
+    : 'whole';
 
 const hasOneOf = (names: readonly string[], headers: Pairs): boolean =>
   headers.some(([name]) => names.includes(name.toLowerCase()));
@@ -165,13 +148,12 @@ function trafficOf(entry: Entry, exchange: number): Traffic[] {
     { kind: 'asked', at, exchange, ...defined({ body }) },
   ];
   if (status !== 0) traffic.push({ kind: 'response', at: end, exchange, status, headers: received });
-  const isStream = isEventStream(status, received);
+  const isStream = isEventStream(status, typeOf(received));
   if (isStream) {
     const frames = new SseParser({
       frame({ fields }) {
         traffic.push({ kind: 'frame', at: end, exchange, fields: fields.map(({ name, value }) => [name, value]) });
       },
-      comment: () => {},
     });
     try {
       frames.push(Buffer.from(text ?? ''), 0);

@@ -52,10 +52,8 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.carried[from] += piece.length;
     const open = this.#open.get(connection);
     if (open === undefined || this.#worker.isOver) return;
-    if (open.untaken + piece.length > MOST_OF_A_CONNECTION || this.#all + piece.length > MOST_OF_ALL) {
-      this.#drop(connection);
-      return;
-    }
+    if (open.untaken + piece.length > MOST_OF_A_CONNECTION || this.#all + piece.length > MOST_OF_ALL)
+      return void this.#drop(connection);
     if (open.recent === 0) this.#recent.push(open);
     open.untaken += piece.length;
     open.recent += piece.length;

@@ -148,28 +148,20 @@ export class Readers {
   readonly #readers = new Map<number, { reader: ConnectionReader; held: number }>();
   readonly #take: TakeTraffic;
   readonly #most: number;
-  #held = 0;
+  held = 0;
   #exchanges = 0;
   #now = 0;
-  #current = 0;
+  current = 0;
 
   constructor(take: TakeTraffic, most = MOST_HELD) {
     this.#take = take;
     this.#most = most;
   }
 
-  get current(): number {
-    return this.#current;
-  }
-
-  get held(): number {
-    return this.#held;
-  }
-
   take(glimpse: Observation): void {
     const { connection, at } = glimpse;
     this.#now = at;
-    this.#current = connection;
+    this.current = connection;
     if (glimpse.what === 'opened') {
       const number = (): number => ++this.#exchanges;
       const reader = new ConnectionReader({ connection, number, take: this.#take });
@@ -189,26 +181,26 @@ export class Readers {
     }
     const known = this.#readers.get(connection);
     if (known !== undefined) {
-      this.#held += reader.held - known.held;
+      this.held += reader.held - known.held;
       known.held = reader.held;
     }
-    while (this.#held > this.#most) this.#loseLargest(at);
+    while (this.held > this.#most) this.#loseLargest(at);
   }
 
   fault(connection: number, error: unknown, at: number): void {
     const why = error instanceof Error ? error.message : String(error);
-    this.#current = connection;
+    this.current = connection;
     this.#readers.get(connection)?.reader.lose(clipped(`a fault in Muster: ${why}`), at);
   }
 
   forget(connection: number): void {
-    this.#held -= this.#readers.get(connection)?.held ?? 0;
+    this.held -= this.#readers.get(connection)?.held ?? 0;
     this.#readers.delete(connection);
   }
 
   end(): void {
     for (const [connection, { reader }] of this.#readers) {
-      this.#current = connection;
+      this.current = connection;
       reader.leave(this.#now);
       this.forget(connection);
     }
@@ -218,8 +210,8 @@ export class Readers {
     let largest: { connection: number; held: number } | undefined;
     for (const [connection, { held }] of this.#readers)
       if (largest === undefined || held > largest.held) largest = { connection, held };
-    const { connection } = largest ?? { connection: this.#current };
-    this.#current = connection;
+    const { connection } = largest ?? { connection: this.current };
+    this.current = connection;
     this.#readers.get(connection)?.reader.lose(`unfinished messages took more than ${this.#most} bytes together`, at);
     this.forget(connection);
   }

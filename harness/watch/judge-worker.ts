@@ -6,13 +6,11 @@ import type { Concluded, PlainJudged } from './judging.ts';
 const HEAP_MB = 512;
 const CONCLUDING_MS = 30_000;
 
-type FoundRequirement = Extract<FromThread, { kind: 'found' }>['requirement'];
-
 export interface JudgeWorkerOptions {
   entry: URL;
   data: unknown;
   taken(broken: Readonly<Record<string, number>>): void;
-  found(id: string, judged: PlainJudged, requirement?: FoundRequirement): void;
+  found(id: string, judged: PlainJudged, requirement?: Extract<FromThread, { kind: 'found' }>['requirement']): void;
   live?(live: LiveFigures): void;
   trouble(why: string): void;
   ended?(why: string): void;
@@ -22,7 +20,7 @@ export class JudgeWorker implements AsyncDisposable {
   readonly #options: JudgeWorkerOptions;
   readonly #worker: Worker;
   readonly #concluded = Promise.withResolvers<Concluded | undefined>();
-  #isOver = false;
+  isOver = false;
   #spent: number | undefined;
   #looked: { spent: number; at: number } | undefined;
   #patience: NodeJS.Timeout | undefined;
@@ -41,10 +39,6 @@ export class JudgeWorker implements AsyncDisposable {
     this.#worker.on('exit', () => this.#gone('its thread has ended'));
   }
 
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
   get spentMs(): number {
     // Falls back to active time, because some versions of Node report no processor time by thread.
     return this.#spent ?? this.#worker.performance.eventLoopUtilization().active;
@@ -58,7 +52,7 @@ export class JudgeWorker implements AsyncDisposable {
   }
 
   post(message: ToThread): void {
-    if (this.#isOver) return;
+    if (this.isOver) return;
     this.#worker.postMessage(message, message.kind === 'batch' ? [message.memory] : []);
   }
 
@@ -78,7 +72,7 @@ export class JudgeWorker implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isOver = true;
+    this.isOver = true;
     this.#concluded.resolve(undefined);
     await this.#worker.terminate();
   }
@@ -100,8 +94,8 @@ export class JudgeWorker implements AsyncDisposable {
 
   #gone(why: string): void {
     this.#concluded.resolve(undefined);
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.isOver) return;
+    this.isOver = true;
     void this.#worker.terminate();
     const told = `nothing is judged from here on: ${why}`;
     try {

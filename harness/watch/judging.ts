@@ -3,10 +3,11 @@ import { isCoded, parseJson } from '../client/body.ts';
 import type { Asked, ExchangeEnd, RequestSeen } from '../client/happening.ts';
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
-import { joined, type Pairs } from '../common/http-parser.ts';
+import { isEventStream, joined, type Pairs } from '../common/http-parser.ts';
+import { madeOnce } from '../common/lenient.ts';
 import { isOrdinary } from '../common/redact.ts';
 import { TrafficRedactor } from '../common/traffic-redactor.ts';
-import { DEVICE_API_PREFIX, DIALECT_NAMES, DIALECTS } from '../contract/versions.ts';
+import { DEVICE_API_PREFIX, DIALECTS, NAMES_BY_DIALECT } from '../contract/versions.ts';
 import { type Contradiction, History, type Rule, type RuleOutcome } from '../runner/rules.ts';
 import { LONGEST_SHOWN, RequestEvidence, type ServerAddress, type Traffic, wholeText } from './traffic.ts';
 
@@ -49,7 +50,7 @@ const LONGEST_REASON = 200;
 /** Request headers that rules read; remembered requests keep no others, to save memory. */
 const READ = new Set([
   ...['accept', 'authorization', 'content-type', 'cookie', 'last-event-id', 'user-agent', 'x-api-key'],
-  ...DIALECTS.map((name) => DIALECT_NAMES[name].versionHeader.toLowerCase()),
+  ...DIALECTS.map((name) => NAMES_BY_DIALECT[name].versionHeader.toLowerCase()),
 ]);
 const READ_OF_ANSWERS = new Set(['content-type', 'date', 'retry-after']);
 /** Characters of an address or header; no client of the API sends more. */
@@ -130,7 +131,7 @@ export class TrafficJudge {
     }
   }
 
-  /** Formats only the first finding, because formatting takes longer than judging. */
+  /** Reports every fault, but only the first finding of a rule, because formatting takes longer than judging. */
   #ended(id: string, judged: RuleOutcome): void {
     if (judged.broken !== undefined) this.broken[id] = (this.broken[id] ?? 0) + 1;
     if (judged.fault !== undefined || this.broken[id] === 1) this.#options.found(id, this.#plain(judged));
@@ -145,8 +146,7 @@ export class TrafficJudge {
     const { place } = this.#options;
     const { base, isAnywhere = false } = place;
     const server = origin === undefined ? place : { ...place, origin };
-    const known = this.#connections.get(connection) ?? { open: true };
-    this.#connections.set(connection, known);
+    const known = madeOnce(this.#connections, connection, () => ({ open: true }));
     const { read, longest, isForwarded, client, shown } = askingOf(headers);
     const target = own(sent);
     const isReadable = Math.max(target.length, longest) <= LONGEST_READ;
@@ -206,7 +206,6 @@ export class TrafficJudge {
         if (frame.dispatched) this.seen.events += 1;
         this.#happened({ kind: 'frame', asked, stream, frame, ...told });
       },
-      comment: () => {},
     });
     exchange.parser.push(Buffer.from(`${fields.map(([name, value]) => `${name}: ${value}\n`).join('')}\n`), at);
   }
@@ -290,13 +289,7 @@ const IDENTITY = ['user-agent', 'x-api-key', 'authorization', ...FORWARDING];
 /** Caches by header object, because equal headers are the same object. */
 function readOnce<T extends object>(read: (fields: Pairs) => T): (fields: Pairs) => T {
   const known = new WeakMap<Pairs, T>();
-  return (fields) => {
-    const before = known.get(fields);
-    if (before !== undefined) return before;
-    const result = read(fields);
-    known.set(fields, result);
-    return result;
-  };
+  return (fields) => madeOnce(known, fields, () => read(fields));
 }
 
 const askingOf = readOnce((headers) => {
@@ -326,9 +319,7 @@ const secretsOf = ({ 'x-api-key': key, authorization = '' }: Fields): string[] =
     .filter((secret) => !secret.includes('***'));
 
 const isCodedStream = (status: number | undefined, headers: Fields = {}): boolean =>
-  status === 200 &&
-  /^text\/event-stream\b/i.test(headers['content-type'] ?? '') &&
-  isCoded(headers['content-encoding']);
+  isEventStream(status, headers['content-type']) && isCoded(headers['content-encoding']);
 
 function count(counts: Record<string, number>, reason: string): void {
   const known = Object.hasOwn(counts, reason) || Object.keys(counts).length < MOST_REASONS ? reason : 'other reasons';

@@ -60,10 +60,7 @@ const head = {
 function recorded({ limit = 1_000_000, times = 1, traffic = TRAFFIC } = {}): string {
   const path = join(home.path, 'day.jsonl');
   const redactor = new TrafficRedactor([SECRET]);
-  const trouble = (why: string): never => {
-    throw new Error(why);
-  };
-  const recording = recordTo({ path, limit, head, redactor, trouble });
+  const recording = recordTo({ path, limit, head, redactor, trouble: (why) => expect.fail(why) });
   for (let time = 0; time < times; time += 1) for (const each of traffic) recording.take(each);
   recording.close();
   return path;

@@ -2,6 +2,7 @@
 import { closeSync, existsSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { limitIn } from '../client/errors.ts';
 import type { Pairs } from '../common/http-parser.ts';
+import { orElse } from '../common/lenient.ts';
 import { printableJson } from '../common/terminal.ts';
 import type { TrafficRedactor } from '../common/traffic-redactor.ts';
 import { NEW_FILE, SECRET_MODE } from '../common/user-files.ts';
@@ -42,9 +43,7 @@ export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions
       step();
     } catch (error) {
       isOver = true;
-      try {
-        file.close();
-      } catch {}
+      orElse(() => file.close(), undefined);
       trouble(`${path}: nothing more is recorded (${limitIn(error) ?? String(error)})`);
     }
   };
@@ -136,12 +135,10 @@ export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Tra
   if (traffic.kind === 'response') return { ...traffic, headers: headersWithout(traffic.headers, redactor) };
   if (traffic.kind === 'frame') return { ...traffic, fields: fieldsWithout(traffic.fields, redactor) };
   if (traffic.kind === 'refused' || traffic.kind === 'lost') return { ...traffic, why: redactor.text(traffic.why) };
-  if (traffic.kind === 'asked')
-    return traffic.body === undefined ? traffic : { ...traffic, body: bodyWithout(traffic.body, redactor) };
-  if (traffic.kind !== 'over') return traffic;
-  const { body, torn, ...rest } = traffic;
+  if (traffic.kind !== 'asked' && traffic.kind !== 'over') return traffic;
+  const { body, torn }: { body?: Body; torn?: string } = traffic;
   return {
-    ...rest,
+    ...traffic,
     ...(body !== undefined && { body: bodyWithout(body, redactor) }),
     ...(torn !== undefined && { torn: redactor.body(torn, true) }),
   };
@@ -153,7 +150,7 @@ const headersWithout = (headers: Pairs, redactor: TrafficRedactor): Pairs =>
 /** Fields of an event beside its data. */
 const PLAIN_FIELDS = new Set(['id', 'event', 'retry']);
 
-/** Masks lines with other names as data, because a server may send lines of its JSON without `data:`. */
+/** Masks all fields outside PLAIN_FIELDS as data, because a server may send lines of its JSON without `data:`. */
 function fieldsWithout(fields: Pairs, redactor: TrafficRedactor): Pairs {
   const data = fields
     .filter(([name]) => !PLAIN_FIELDS.has(name))

@@ -77,9 +77,7 @@ test('a relay closes silent half-open clients before a client that still sends',
   let came = '';
   const { relay, client } = await lingering((socket) => {
     socket.once('data', () => socket.end());
-    socket.on('data', (piece) => {
-      came += piece;
-    });
+    socket.on('data', (piece) => (came += piece));
   });
   const { socket, saw } = await client();
   for (let other = 0; other < 60; other += 1) {
@@ -111,9 +109,7 @@ test.each([
   });
   const client = watchTlsEnd(tls.connect({ ...local(relay.port), ...trusted }));
   let came = 0;
-  client.on('data', (piece: Buffer) => {
-    came += piece.length;
-  });
+  client.on('data', (piece: Buffer) => (came += piece.length));
   await once(client, 'end');
   expect([came, isTorn(client), ends[0]]).toEqual([300_000, isCut, isCut ? 'server cut' : 'server end']);
   client.destroy();
@@ -166,15 +162,14 @@ const SEVERAL = {
   lookup: (_: string, __: object, found: (error: null, addresses: object[]) => void) => found(null, ADDRESSES),
 };
 
+const missing = (): never => {
+  throw new Error('no discovery file');
+};
+
 test.each<[string, () => Upstream]>([
   ['does not listen', () => ({ place: local(1) })],
   ['listens at none of its addresses', () => ({ place: { ...SEVERAL, port: 1 } })],
-  [
-    'is not known',
-    () => {
-      throw new Error('no discovery file');
-    },
-  ],
+  ['is not known', missing],
 ])('a relay reports a server that %s, and survives a fault of its listener', async (_, upstream) => {
   const told: string[] = [];
   await using relay = await Relay.open({

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { limitIn, notConnected } from '../client/errors.ts';
+import { orElse } from '../common/lenient.ts';
 import { tls } from '../common/node-tls.ts';
 import { reset } from '../common/reset.ts';
 
@@ -214,12 +215,9 @@ export class Relay implements AsyncDisposable {
     this.#tell(() => this.#options.outages?.refused(why));
   }
 
+  /** Ignores a failing callback, which does not affect the next client. */
   #tell(what: () => void): void {
-    try {
-      what();
-    } catch {
-      // A failing callback does not affect the next client.
-    }
+    orElse(what, undefined);
   }
 
   #look(at: (tap: Tap) => void): void {

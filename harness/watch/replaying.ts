@@ -1,14 +1,11 @@
 /** Reads recordings (lines of JSON, first a head, then traffic) and HAR 1.2 of any tool. */
 import { createReadStream } from 'node:fs';
+import { isObject, jsonOf } from '../common/lenient.ts';
 import { UsageError } from '../common/usage.ts';
-import { isOneFile, readInputText, whyNot } from '../common/user-files.ts';
+import { isOneFile, readUserText, whyNot } from '../common/user-files.ts';
 import { trafficOfHar } from './har-traffic.ts';
 import type { RecordingHead } from './recording.ts';
 import type { TakeTraffic, Traffic } from './traffic.ts';
-
-interface ReplayResult {
-  lacks: string[];
-}
 
 const MOST_SHOWN = 80;
 /** Characters of a recording's line, so that an endless line does not fill the memory. */
@@ -30,11 +27,11 @@ export async function replayTraffic(
   head: RecordingHead | undefined,
   take: TakeTraffic,
   origin?: string,
-): Promise<ReplayResult> {
+): Promise<{ lacks: string[] }> {
   return head === undefined ? replayHar(path, take, origin) : await replayLines(path, take);
 }
 
-async function replayLines(path: string, take: TakeTraffic): Promise<ReplayResult> {
+async function replayLines(path: string, take: TakeTraffic): Promise<{ lacks: string[] }> {
   let strange = 0;
   let isTorn = false;
   let part = 0;
@@ -57,8 +54,8 @@ async function replayLines(path: string, take: TakeTraffic): Promise<ReplayResul
   };
 }
 
-function replayHar(path: string, take: TakeTraffic, origin: string | undefined): ReplayResult {
-  const text = readText(path);
+function replayHar(path: string, take: TakeTraffic, origin: string | undefined): { lacks: string[] } {
+  const text = readUserText(`--replay ${path}`, path);
   const value = parsed(text);
   const result = trafficOfHar(value, take, origin);
   if (result !== undefined) return result;
@@ -93,25 +90,8 @@ async function* linesOf(path: string, most = Number.POSITIVE_INFINITY): AsyncGen
   if (line !== '') yield line;
 }
 
-function readText(path: string): string {
-  try {
-    return readInputText(path);
-  } catch (error) {
-    throw new UsageError(`--replay ${path}: cannot be read (${whyNot(error)})`);
-  }
-}
+const parsed = (text: string): unknown => jsonOf(text.replace(/^\uFEFF/, ''));
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch {
-    return undefined;
-  }
-}
-
-type Fields = Record<string, unknown>;
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 const isMissingOr =
@@ -122,10 +102,10 @@ const isPairs = (value: unknown): boolean =>
   Array.isArray(value) &&
   value.every((pair) => Array.isArray(pair) && pair.length === 2 && isText(pair[0]) && isText(pair[1]));
 const isBody = (value: unknown): boolean =>
-  isFields(value) &&
+  isObject(value) &&
   isNumber(value['size']) &&
   isMissingOr(isText)(value['text']) &&
-  isMissingOr((cut) => isFields(cut) && isText(cut['sha256']))(value['cut']);
+  isMissingOr((cut) => isObject(cut) && isText(cut['sha256']))(value['cut']);
 
 const FORMS: { readonly [Kind in Traffic['kind']]: Readonly<Record<string, (value: unknown) => boolean>> } = {
   opened: { connection: isNumber },
@@ -145,14 +125,14 @@ const FORMS: { readonly [Kind in Traffic['kind']]: Readonly<Record<string, (valu
 };
 
 function trafficIn(value: unknown): Traffic | undefined {
-  if (!isFields(value) || !isNumber(value['at'])) return undefined;
+  if (!isObject(value) || !isNumber(value['at'])) return undefined;
   const form = Object.hasOwn(FORMS, String(value['kind'])) ? FORMS[value['kind'] as Traffic['kind']] : undefined;
   if (form === undefined || !Object.entries(form).every(([name, is]) => is(value[name]))) return undefined;
   return value as unknown as Traffic;
 }
 
 function headIn(value: unknown): RecordingHead | undefined {
-  if (!isFields(value) || value['muster_watch'] !== 1) return undefined;
+  if (!isObject(value) || value['muster_watch'] !== 1) return undefined;
   const { api, way, base, address } = value;
   const isRight = (api === 'device' || api === 'platform') && isText(way) && isText(base) && isText(address);
   return isRight ? (value as unknown as RecordingHead) : undefined;

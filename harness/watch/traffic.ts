@@ -1,4 +1,4 @@
-import type { Asked } from '../client/happening.ts';
+import type { Asked, RequestSeen } from '../client/happening.ts';
 import { curlLine } from '../client/request-forms.ts';
 import type { Pairs } from '../common/http-parser.ts';
 import type { TrafficRedactor } from '../common/traffic-redactor.ts';
@@ -55,11 +55,7 @@ export interface ServerAddress {
   readonly variable: string;
 }
 
-interface Sent {
-  readonly method: string;
-  readonly target: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
+type Sent = Pick<RequestSeen, 'method' | 'target' | 'headers'>;
 
 const NOT_REPEATED = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'te', 'trailer']);
 const USUAL_TIMEOUT_MS = 10_000;

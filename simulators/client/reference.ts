@@ -1,10 +1,10 @@
 import { StringDecoder } from 'node:string_decoder';
 import { defined } from '../../harness/common/defined.ts';
+import { isObject, parseObject } from '../../harness/common/lenient.ts';
 import { retryAfterMs } from '../../harness/common/units.ts';
 import { backoffMs } from '../../harness/common/waiting.ts';
 import { CALL_JOBS, filledIn, jobOf } from '../../harness/contract/client.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/lists.ts';
-import { isObject, objectIn } from '../common/malformed.ts';
 import {
   type CallBehaviour,
   CallFailed,
@@ -77,7 +77,7 @@ const follow: FollowBehaviour = {
     headers: { accept: 'text/event-stream', ...defined({ 'last-event-id': cursor }) },
   }),
   types: (wanted) => (wanted === undefined ? '' : `types=${encodeURIComponent(wanted)}`),
-  envelope: ({ data }) => objectIn(data),
+  envelope: ({ data }) => parseObject(data),
   typeOf: ({ type }) => (typeof type === 'string' ? type : undefined),
   idOf: (_, block) => block.id,
   handsOnAfterMs: 0,
@@ -115,7 +115,7 @@ const isPage = (value: unknown): value is Page & Record<string, unknown> =>
 
 /** Throws CallFailed with the HTTP `status` if the text is no JSON object. */
 export function objectOf(text: string, status: number): Record<string, unknown> {
-  const value = objectIn(text);
+  const value = parseObject(text);
   if (value === undefined) throw new CallFailed('the answer is no JSON object', status);
   return value;
 }

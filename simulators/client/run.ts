@@ -2,6 +2,7 @@
 
 import type { Agent, IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isObject } from '../../harness/common/lenient.ts';
 import { http } from '../../harness/common/node-http.ts';
 import { LONGEST_TIMER_MS } from '../../harness/common/waiting.ts';
 import {
@@ -13,7 +14,6 @@ import {
   filledIn,
   jobOf,
 } from '../../harness/contract/client.ts';
-import { isObject } from '../common/malformed.ts';
 import { type Access, type Answer, CallFailed, type PageAsked, type PlainJob } from './behaviour.ts';
 import { type FollowOptions, followEvents, whereIs } from './follow.ts';
 

@@ -1,7 +1,7 @@
 /** JSON Web Tokens of the agent protocol; common libraries refuse the short RSA keys of simulated robots. */
 import { createHmac, type KeyObject, sign, timingSafeEqual, verify } from 'node:crypto';
 import { promisify } from 'node:util';
-import { objectIn } from './malformed.ts';
+import { parseObject } from '../../harness/common/lenient.ts';
 
 type JsonObject = Record<string, unknown>;
 
@@ -20,8 +20,8 @@ const signingInput = (header: JsonObject, claims: JsonObject) =>
 /** Undefined for malformed text or critical extensions. */
 export function parseJwt(text: string): Jwt | undefined {
   const [, head = '', payload = '', signature = ''] = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(text) ?? [];
-  const header = objectIn(Buffer.from(head, 'base64url'));
-  const claims = objectIn(Buffer.from(payload, 'base64url'));
+  const header = parseObject(Buffer.from(head, 'base64url'));
+  const claims = parseObject(Buffer.from(payload, 'base64url'));
   if (!header || !claims || 'crit' in header) return undefined;
   return { header, claims, signed: Buffer.from(`${head}.${payload}`), signature: Buffer.from(signature, 'base64url') };
 }
@@ -44,6 +44,5 @@ export async function signRs512(claims: JsonObject, key: KeyObject, kid: string)
   return `${input}.${(await signLater('sha512', input, key)).toString('base64url')}`;
 }
 
-export function verifiedRs512({ header, signed, signature }: Jwt, key: KeyObject): boolean {
-  return header['alg'] === 'RS512' && key.asymmetricKeyType === 'rsa' && verify('sha512', signed, key, signature);
-}
+export const isValidRs512 = ({ header, signed, signature }: Jwt, key: KeyObject): boolean =>
+  header['alg'] === 'RS512' && key.asymmetricKeyType === 'rsa' && verify('sha512', signed, key, signature);

@@ -47,19 +47,3 @@ export function percentDecoded(text: string): string {
     return text;
   }
 }
-
-export function jsonIn(text: string | Buffer): unknown {
-  try {
-    return JSON.parse(String(text));
-  } catch {
-    return undefined;
-  }
-}
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-export function objectIn(text: string | Buffer): Record<string, unknown> | undefined {
-  const value = jsonIn(text);
-  return isObject(value) ? value : undefined;
-}

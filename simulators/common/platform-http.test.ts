@@ -1,4 +1,3 @@
-import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import Type from 'typebox';
@@ -18,12 +17,10 @@ const answerShape = shape('Answer', Type.Object({ ok: Type.Boolean() }));
 
 async function setUp(handlers: ((request: IncomingMessage, response: ServerResponse) => void)[], retries = true) {
   const requests: string[] = [];
-  const received = new EventEmitter();
   const server = createServer((request, response) => {
     const handler = handlers[Math.min(requests.length, handlers.length - 1)];
     requests.push(`${request.method} ${request.url}`);
     handler?.(request, response);
-    received.emit('request');
   });
   const { address, close } = await listenAt(server, { port: 0 });
   const [beforeRetry, onCrowded] = [vi.fn(async () => {}), vi.fn<() => void>()];
@@ -37,7 +34,6 @@ async function setUp(handlers: ((request: IncomingMessage, response: ServerRespo
   const get = (path = '/x') => http.json({ method: 'GET', path, headers: {}, signal: abort.signal }, answerShape);
   return {
     requests,
-    received: () => once(received, 'request'),
     beforeRetry,
     onCrowded,
     abort,
@@ -136,10 +132,10 @@ describe('a request to the platform', () => {
   });
 
   it('ends at an abort while it waits for an answer', async () => {
-    await using http = await setUp([() => {}]);
-    const received = http.received();
+    const received = Promise.withResolvers<void>();
+    await using http = await setUp([() => received.resolve()]);
     const request = http.get();
-    await received;
+    await received.promise;
     http.abort.abort(new Error('enough'));
     await expect(request).rejects.toThrow('enough');
   });

@@ -1,10 +1,10 @@
 /** HTTP client for one platform; all simulated robots share its pool of connections. */
 
 import { Pool } from 'undici';
+import { jsonOf } from '../../harness/common/lenient.ts';
 import { retryAfterMs } from '../../harness/common/units.ts';
 import { isPassing } from '../../harness/common/waiting.ts';
 import type { Shape } from '../../harness/contract/shape.ts';
-import { jsonIn } from './malformed.ts';
 
 export interface SenderRequest {
   method: ApiRequest['method'];
@@ -139,6 +139,8 @@ export function networkErrorMessage(error: Error): string {
   return first instanceof Error ? first.message : String((error as NodeJS.ErrnoException).code ?? error.name);
 }
 
+export type ShapeOf<T> = Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T };
+
 export interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
@@ -186,13 +188,10 @@ export class PlatformHttp {
   }
 
   /** Rejects with ProtocolError for a body of another shape. */
-  async json<T>(
-    request: ApiRequest,
-    shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
-  ): Promise<T> {
+  async json<T>(request: ApiRequest, shape: ShapeOf<T>): Promise<T> {
     const { buffer, byteOffset, byteLength } = await this.bytes(request);
     const text = Buffer.from(buffer, byteOffset, byteLength).toString();
-    const value = jsonIn(text);
+    const value = jsonOf(text);
     if (value === undefined) throw new ProtocolError(`${named(request)} was not answered with JSON`);
     if (shape.is(value)) return value;
     const [problem] = shape.problems(value);
@@ -262,7 +261,7 @@ function pooled(origin: string, connections: number, ca: PlatformHttpOptions['ca
 /** Quotes the body, because the specification defines no format of errors. */
 function apiError(request: string, status: number, bytes: Uint8Array, retryAfter: number | undefined): ApiError {
   const text = Buffer.from(bytes).toString();
-  const { error } = (jsonIn(text) ?? {}) as { error?: { code?: unknown; message?: unknown } | null };
+  const { error } = (jsonOf(text) ?? {}) as { error?: { code?: unknown; message?: unknown } | null };
   const code = typeof error?.code === 'string' ? error.code : UNKNOWN;
   let words = text.trim() === '' ? 'no body' : text.trim().slice(0, 200);
   if (typeof error?.message === 'string') words = error.message;

@@ -5,13 +5,8 @@ import { serveConsole, wholeNumber } from './console.ts';
 import { Feed } from './feed.ts';
 import type { Message } from './page/document.ts';
 
-interface Document {
-  title: string;
-  rows: string[];
-}
-
 async function opened(actions = {}) {
-  const feed = new Feed<Document>({ title: 'one', rows: [] });
+  const feed = new Feed<{ title: string; rows: string[] }>({ title: 'one', rows: [] });
   const served = await serveConsole({ page: 'device', title: 'Test', feed, actions });
   return { feed, served, url: served.url, [Symbol.asyncDispose]: () => served[Symbol.asyncDispose]() };
 }

@@ -11,8 +11,9 @@ import type { AddressInfo } from 'node:net';
 import { dirname, extname, join, relative } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { isObject } from '../../harness/common/lenient.ts';
 import { http, listening } from '../../harness/common/node-http.ts';
-import { bodyText, isObject } from '../common/malformed.ts';
+import { bodyText } from '../common/malformed.ts';
 import type { Feed } from './feed.ts';
 
 const require = nodeModule.createRequire(import.meta.url);

@@ -55,15 +55,13 @@ test('every defect and variant has a unique slug, a one-sentence summary, and a 
 });
 
 test('every defect breaks requirements of its suite, and is declared beside one of them', () => {
-  const sources = new Map<string, string>();
   for (const { name, file, breaks } of allDefects) {
     for (const id of breaks) {
       expect(requirements.has(id), `${name} breaks ${id}`).toBe(true);
       expect(id.split('.')[0], name).toBe(file.split('/')[2]);
     }
     const suite = file.replace('simulators/defects', 'suites');
-    const source = sources.get(suite) ?? readFileSync(new URL(suite, root), 'utf8');
-    sources.set(suite, source);
+    const source = readFileSync(new URL(suite, root), 'utf8');
     const beside = breaks.some((id) => source.includes(`'${requirements.get(id)}'`));
     expect(beside, `${name} in ${file}`).toBe(true);
   }

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 
-/** Legal behaviour that differs from the reference and violates no MUST. `B`: behaviour of the simulator. */
+/** Behaviour that differs from the reference, and is legal unless it is a `Defect`. `B`: behaviour of the simulator. */
 export interface Variant<B> {
   readonly name: string;
   readonly side: 'device' | 'platform' | 'client' | 'agent';
@@ -12,7 +12,7 @@ export interface Variant<B> {
   effects(reference: B): Effects;
 }
 
-/** Per decision: `replaces` ignores the reference's decision, `adapts` calls it. */
+/** Effect by decision: `replaces` ignores the reference's decision, `adapts` calls it. */
 export type Effects = ReadonlyMap<string, 'replaces' | 'adapts'>;
 
 /** A named deviation from the specification, which the suites must catch. */

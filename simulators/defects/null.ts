@@ -79,10 +79,10 @@ export const DRIPS: readonly NullServerName[] = ['drips-head', 'drips-body'];
 
 export const nullServer = (name: NullServerName, where: Place): Promise<StandIn> => listenAt(SERVERS[name](), where);
 
-const answering = (status: number, body = ''): http.Server =>
+const answering = (status: number, body: string | Buffer = '', fields = {}): http.Server =>
   http.createServer((request, response) => {
     request.resume();
-    response.writeHead(status, body === '' ? {} : { 'Content-Type': 'application/json' }).end(body);
+    response.writeHead(status, body === '' ? {} : { 'Content-Type': 'application/json', ...fields }).end(body);
   });
 
 const flooding = (head: string, piece: string) => (): net.Server => {
@@ -104,10 +104,7 @@ const flooding = (head: string, piece: string) => (): net.Server => {
 function packed(): http.Server {
   const member = gzipSync(Buffer.alloc(2 ** 23));
   const body = Buffer.concat(Array.from({ length: 128 }, () => member));
-  return http.createServer((request, response) => {
-    request.resume();
-    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }).end(body);
-  });
+  return answering(200, body, { 'Content-Encoding': 'gzip' });
 }
 
 function large(): http.Server {

@@ -1,8 +1,10 @@
+import type { DeviceBehaviour } from '../device/behaviour.ts';
 import { dialectBehaviour } from '../device/dialect.ts';
 import type { DeviceOptions } from '../device/index.ts';
+import type { PlatformBehaviour } from '../platform/behaviour.ts';
 import type { PlatformOptions } from '../platform/index.ts';
 import { referenceBehaviour } from '../platform/reference.ts';
-import { combined, named, type Variant } from './define.ts';
+import { combined, loadSections, named, type Variant } from './define.ts';
 
 export interface Planted {
   /** Names of defects, which violate the specification. */
@@ -25,14 +27,8 @@ const listed = (all: readonly Named[]): Plantable[] =>
   all.map(({ name, summary, breaks = [] }) => ({ name, summary, breaks: [...breaks] }));
 
 const CATALOGUES = {
-  device: async () => {
-    const { deviceDefects: defects, deviceVariants: variants } = await import('./device/index.ts');
-    return { defects, variants };
-  },
-  platform: async () => {
-    const { platformDefects: defects, platformVariants: variants } = await import('./platform/index.ts');
-    return { defects, variants };
-  },
+  device: () => loadSections<DeviceBehaviour>('device'),
+  platform: () => loadSections<PlatformBehaviour>('platform'),
 };
 
 /** Lists all defects of a simulator; the tests of a client should detect each defect. */

@@ -241,10 +241,7 @@ export class Agent implements RequestHandler, ServedAgent {
       rules: behaviour.transport,
       onConnection: (socket: Socket, entrance: Entrance): void => {
         this.#sockets ??= new Set();
-        if (!this.behaviour.transport.accepts(this.#sockets.size)) {
-          socket.destroy();
-          return;
-        }
+        if (!this.behaviour.transport.accepts(this.#sockets.size)) return void socket.destroy();
         this.behaviour.transport.connected(socket);
         this.#sockets.add(socket);
         socket.once('close', () => this.#sockets?.delete(socket));
@@ -253,9 +250,8 @@ export class Agent implements RequestHandler, ServedAgent {
       check: () => this.#directory.check(),
     };
     try {
-      for (const endpoint of endpoints) {
+      for (const endpoint of endpoints)
         this.#listeners.push(await asStartError(endpoint.option, endpoint.listen(serving)));
-      }
       serving.check();
     } catch (error) {
       if (error instanceof KilledError) await this.kill();

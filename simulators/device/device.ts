@@ -105,9 +105,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
   async start(): Promise<void> {
     await this.#stopping;
     if (this.#agent) return;
-    this.#starting ??= this.#start().finally(() => {
-      this.#starting = undefined;
-    });
+    this.#starting ??= this.#start().finally(() => (this.#starting = undefined));
     await this.#starting;
   }
 
@@ -118,9 +116,7 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     const agent = this.#agent;
     if (agent) {
       this.#agent = undefined;
-      this.#stopping = agent.stop().finally(() => {
-        this.#stopping = undefined;
-      });
+      this.#stopping = agent.stop().finally(() => (this.#stopping = undefined));
     }
     await this.#stopping;
   }

@@ -43,7 +43,7 @@ export interface SyncResult {
 
 export type UplinkStatus = 'starting' | 'online' | 'offline' | 'stopped';
 
-export interface Uplink extends AsyncDisposable {
+export interface Uplink {
   readonly status: UplinkStatus;
   readonly deviceId: string | undefined;
   readonly lastSyncedAt: string | undefined;

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import process from 'node:process';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { LONGEST_SOCKET_PATH } from '../../harness/common/user-files.ts';
 import { referenceBehaviour } from './behaviour.ts';
 import { simulateDevice } from './index.ts';
@@ -56,13 +56,10 @@ describe('the unix socket', () => {
     const { transport } = referenceBehaviour;
     const behaviour = { ...referenceBehaviour, transport: { ...transport, permit } };
     const before = process.umask(0);
-    try {
-      const options = { dir: `${home.path}/robot`, socket: `${home.path}/s`, control: { path: `${home.path}/c` } };
-      await using _device = await simulateDevice({ ...options, behaviour });
-      expect([mode(`${home.path}/s`), mode(`${home.path}/c`)]).toEqual(['660', '600']);
-    } finally {
-      process.umask(before);
-    }
+    onTestFinished(() => void process.umask(before));
+    const options = { dir: `${home.path}/robot`, socket: `${home.path}/s`, control: { path: `${home.path}/c` } };
+    await using _device = await simulateDevice({ ...options, behaviour });
+    expect([mode(`${home.path}/s`), mode(`${home.path}/c`)]).toEqual(['660', '600']);
     expect(seen).toEqual(['700 true false']);
   });
 

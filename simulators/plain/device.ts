@@ -266,11 +266,7 @@ function cursorOf(request: http.IncomingMessage, query: URLSearchParams): number
 }
 
 /** Sends retained events after the cursor, then live events (sections 4.1 and 6 of the specification). */
-async function stream(
-  request: http.IncomingMessage,
-  response: http.ServerResponse,
-  query: URLSearchParams,
-): Promise<void> {
+async function stream(request: http.IncomingMessage, response: http.ServerResponse, query: URLSearchParams) {
   let cursor = cursorOf(request, query);
   if (log.isExpired(cursor)) throw new Refusal(410, `the earliest event is ${log.earliest}`);
   const types = query.get('types')?.split(',');

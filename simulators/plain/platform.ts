@@ -89,9 +89,10 @@ const merged = (activity: Activity, error: 'none' | Failure): Activity | Failure
 
 const NANOS_PER_MS = 1_000_000;
 
-async function ping(device: Device, body: unknown): Promise<{ code: string; round_trip_nanos: number }> {
+async function ping(device: Device, call: Call): Promise<{ code: string; round_trip_nanos: number }> {
+  requireScope(call, 'devices:read');
   const begun = process.hrtime.bigint();
-  const { timeout_nanos } = fields(body, { timeout_nanos: integerUpTo(LIMITS.timeout_nanos.maximum) });
+  const { timeout_nanos } = fields(call.body, { timeout_nanos: integerUpTo(LIMITS.timeout_nanos.maximum) });
   const answers = device.status === 'online';
   // Waits for the whole timeout of the ping, because an offline device does not answer.
   if (!answers) await sleep(timeout_nanos / NANOS_PER_MS);
@@ -183,54 +184,27 @@ const [TETONS, RAINIER, EVERGLADES] = ['2026-03-09.tetons', '2026-05-06.rainier'
 type Version = typeof TETONS | typeof RAINIER | typeof EVERGLADES;
 
 const one =
-  <R extends Resource>(collection: () => readonly R[], answer: (item: R, call: Call) => unknown = (item) => item) =>
+  <R extends Resource>(items: readonly R[], answer: (item: R, call: Call) => unknown = (item) => item) =>
   (call: Call) =>
-    answer(found(collection(), call.ids[0] ?? ''), call);
+    answer(found(items, call.ids[0] ?? ''), call);
 
 const readable = (name: keyof typeof store, since: Version = TETONS): Endpoint[] => [
   endpoint(`GET /${name}`, (call) => list(store[name], call), since),
-  endpoint(
-    `GET /${name}/*`,
-    one<Resource>(() => store[name]),
-    since,
-  ),
+  endpoint(`GET /${name}/*`, one<Resource>(store[name]), since),
 ];
 
 const endpoints = (): Endpoint[] => [
-  endpoint(
-    'POST /devices/*/ping',
-    one(
-      () => store.devices,
-      (device, call) => {
-        requireScope(call, 'devices:read');
-        return ping(device, call.body);
-      },
-    ),
-  ),
+  endpoint('POST /devices/*/ping', one(store.devices, ping)),
   ...readable('devices'),
   endpoint('POST /devices', ({ body }) => added(store.devices, newDevice(fields(body, { name })))),
-  endpoint(
-    'PATCH /devices/*',
-    one(() => store.devices, rename),
-  ),
+  endpoint('PATCH /devices/*', one(store.devices, rename)),
   ...readable('groups', EVERGLADES),
   endpoint('POST /groups', createGroup, EVERGLADES),
-  endpoint(
-    'PATCH /groups/*',
-    one(() => store.groups, rename),
-    EVERGLADES,
-  ),
-  endpoint(
-    'POST /groups/*/move',
-    one(() => store.groups, moveGroup),
-    EVERGLADES,
-  ),
+  endpoint('PATCH /groups/*', one(store.groups, rename), EVERGLADES),
+  endpoint('POST /groups/*/move', one(store.groups, moveGroup), EVERGLADES),
   ...readable('config_types'),
   endpoint('POST /config_types', ({ body }) => added(store.config_types, newConfigType(fields(body, { name, slug })))),
-  endpoint(
-    'PATCH /config_types/*',
-    one(() => store.config_types, changeConfigType),
-  ),
+  endpoint('PATCH /config_types/*', one(store.config_types, changeConfigType)),
   ...readable('config_schemas'),
   endpoint('POST /config_schemas', createConfigSchema),
   ...readable('config_instances'),
@@ -239,14 +213,8 @@ const endpoints = (): Endpoint[] => [
   endpoint('POST /releases', createRelease),
   ...readable('deployments'),
   endpoint('POST /deployments', createDeployment),
-  endpoint(
-    'POST /deployments/*/deploy',
-    one(() => store.deployments, deploy),
-  ),
-  endpoint(
-    'POST /deployments/*/archive',
-    one(() => store.deployments, archive),
-  ),
+  endpoint('POST /deployments/*/deploy', one(store.deployments, deploy)),
+  endpoint('POST /deployments/*/archive', one(store.deployments, archive)),
   endpoint('POST /provisioning_tokens', createProvisioningToken, RAINIER),
 ];
 
@@ -672,9 +640,8 @@ async function bodyOf(request: http.IncomingMessage): Promise<unknown> {
 }
 
 const server = http.createServer(async (request, response) => {
-  const send = (status: number, body: unknown): void => {
-    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
-  };
+  const send = (status: number, body: unknown): void =>
+    void response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
   try {
     send(200, await answerTo(request));
   } catch (error) {

@@ -1,28 +1,17 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { agentTopics } from '../../harness/contract/agent.ts';
 import { enrolDevice, KEY_BITS } from '../../harness/tools/subjects/simulators.ts';
 import { eventually, scratch } from '../common/testing/scratch.ts';
 import { agentHost } from './agent/testing/agent-host.ts';
-import {
-  connectClient,
-  type Mosquitto,
-  mosquittoPath,
-  provisionRobot,
-  runMosquitto,
-} from './broker/testing/mosquitto.ts';
+import { connectClient, mosquittoPath, provisionRobot, runMosquitto } from './broker/testing/mosquitto.ts';
 import { createKit, deploy, startPlatform } from './testing/kit.ts';
 
 const reason = mosquittoPath === undefined ? ' (skipped: mosquitto is not installed)' : '';
 
 describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () => {
-  let mosquitto: Mosquitto;
-  beforeEach(async () => {
-    mosquitto = await runMosquitto(mosquittoPath ?? '');
-  });
-  afterEach(() => mosquitto[Symbol.asyncDispose]());
-
   it('lets a device connect, answer a ping and deploy', async () => {
     using folder = scratch();
+    await using mosquitto = await runMosquitto(mosquittoPath ?? '');
     await using platform = await startPlatform({ mqtt: { url: mosquitto.url }, minKeyBits: KEY_BITS });
     expect(platform.mqttUrl).toBe(mosquitto.url);
     const { agentUrl, provisioningToken: token } = platform;
@@ -41,6 +30,7 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
   });
 
   it('retains a request to sync for a device that connects later', async () => {
+    await using mosquitto = await runMosquitto(mosquittoPath ?? '');
     await using host = await agentHost({ mqtt: { url: mosquitto.url } });
     const { device } = await provisionRobot(host, 'robot');
     host.side.messenger.requestSync(device.id);
@@ -52,6 +42,7 @@ describe.skipIf(mosquittoPath === undefined)(`an external broker${reason}`, () =
   });
 
   it('shows a device online when it sends a message, and ignores unknown devices', async () => {
+    await using mosquitto = await runMosquitto(mosquittoPath ?? '');
     await using host = await agentHost({ mqtt: { url: mosquitto.url } });
     const { device } = await provisionRobot(host, 'robot');
     host.side.messenger.disconnect(device.id);

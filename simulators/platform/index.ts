@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { defined } from '../../harness/common/defined.ts';
 import '../../harness/common/node22.ts';
 import type { AgentDeployment, AgentRelease } from '../../harness/contract/agent.ts';
-import { DIALECT_NAMES, type Dialect } from '../../harness/contract/versions.ts';
+import { type Dialect, NAMES_BY_DIALECT } from '../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../common/clock.ts';
 import { newControlToken } from '../common/control-guard.ts';
 import { BACKLOG, LOOPBACK, reachableHost } from './address.ts';
@@ -76,9 +76,8 @@ function agentPort(core: Core): AgentPort {
       const isUsed = core.store.database
         .prepare('SELECT 1 FROM deployments, json_each(config_instance_ids) WHERE device_id = ? AND value = ? LIMIT 1')
         .get(deviceId, id);
-      if (isUsed === undefined) {
+      if (isUsed === undefined)
         throw new PlatformError(403, 'not_for_this_device', 'no deployment of this device has that config instance');
-      }
       return { format: row.content_format, data: contentOf(core, id) };
     },
     release: (id) => agentRelease(core, findRow(core, 'release', id), false),
@@ -126,9 +125,8 @@ function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly Deploym
 }
 
 /** An archived deployment keeps the activity that the agent knows, until the agent reports the end. */
-function activityForAgent({ activity_status, agent_activity }: DeploymentRow): DeploymentRow['activity_status'] {
-  return activity_status === 'archived' && agent_activity !== null ? agent_activity : activity_status;
-}
+const activityForAgent = ({ activity_status, agent_activity }: DeploymentRow): DeploymentRow['activity_status'] =>
+  activity_status === 'archived' && agent_activity !== null ? agent_activity : activity_status;
 
 function answering(standIns: ReadonlySet<string>, messenger: DeviceMessenger): DeviceMessenger {
   return {
@@ -205,7 +203,7 @@ export async function simulatePlatform(options: PlatformOptions = {}): Promise<S
   const { control: asked, ui, faults, mqtt, minKeyBits, keys = [generatedKey()] } = options;
   const ring = new KeyRing(keys);
   const seed = String(options.seed ?? randomUUID());
-  const names = DIALECT_NAMES[dialect];
+  const names = NAMES_BY_DIALECT[dialect];
   await using starting = new AsyncDisposableStack();
   const store = starting.adopt(new Store(options.db ?? ':memory:'), (opened) => opened.close());
   const standIns = new Set<string>();

@@ -36,9 +36,8 @@ export class KeyRing {
     this.keys = options.map(({ key, name, scopes }, index) => {
       if (key.length === 0) throw new RangeError('an API key must not be empty');
       const unknown = scopes === 'all' ? undefined : scopes.find((scope) => !SCOPES.includes(scope));
-      if (unknown !== undefined) {
+      if (unknown !== undefined)
         throw new RangeError(`unknown scope ${JSON.stringify(unknown)}; accepted are ${SCOPES.join(', ')}`);
-      }
       const hex = digestOf(key);
       // Hashes the digest again, so that the public id does not reveal it.
       const id = `key_${digestOf(hex).slice(0, 20)}`;

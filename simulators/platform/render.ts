@@ -150,9 +150,8 @@ export class Renderer {
         if (cannotRecurse && inVersion(expansion, version)) names.add(name);
       }
     }
-    for (const name of names) {
+    for (const name of names)
       shown = { ...shown, [name]: this.#expanded(kind, row, version, name, expand[name] ?? {}) };
-    }
     return behaviour.resource === undefined ? shown : behaviour.resource(kind, shown, version);
   }
 

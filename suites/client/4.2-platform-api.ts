@@ -1,8 +1,9 @@
 /** Sections 2.5 and 4.2: pings and new deployments. */
+
+import { parseObject } from '../../harness/common/lenient.ts';
 import { CLIENT_VARIABLES, DEPLOYMENT } from '../../harness/contract/client.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/lists.ts';
 import { longId, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
-import { parseObject } from '../json.ts';
 import { type Client, NEWEST, NO_CHOICE, section } from './support/check.ts';
 import { type Answering, forJob, IS_ASKED, JobRun, platform } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';

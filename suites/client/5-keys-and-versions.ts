@@ -1,7 +1,7 @@
 /** Sections 5 and 9: tokens of a Device API, API keys and versions of a Platform API. */
 import { PLATFORM_JOBS, type PlatformJob } from '../../harness/contract/client.ts';
 import { event, frame, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
-import { DIALECT_NAMES, DIALECTS, END_OF_LIFE_VERSIONS } from '../../harness/contract/versions.ts';
+import { DIALECTS, END_OF_LIFE_VERSIONS, NAMES_BY_DIALECT } from '../../harness/contract/versions.ts';
 import { VERSION_FORMAT } from '../watched.ts';
 import { type Client, NEWEST, section } from './support/check.ts';
 import { expectBearer, expectNoCredentials, openElsewhere, START_PATIENCES } from './support/client-run.ts';
@@ -27,11 +27,15 @@ export const token = requirement({
 });
 check(token, { needs: DISCOVERY, premises: ['client.stream.dispatch'] }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t, { place: 'discovery' });
+  await expectFirst(run, ({ headers }) => expectBearer(run, headers, run.token));
+});
+
+async function expectFirst(run: StreamRun, judge: (asked: ClientRequest) => void): Promise<void> {
   const asked = await run.request();
-  expectBearer(run, asked.headers, run.token);
+  judge(asked);
   await asked.accept().send(frame(first));
   await expectDispatched(run, [first]);
-});
+}
 
 const AFTER_TOKEN = { needs: DISCOVERY, premises: ['client.delivery.cursor', token.id] } as const;
 
@@ -109,10 +113,7 @@ async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<vo
   // Earlier checks saw requests of this client, so silence is a finding.
   await run.until(() => run.requests[0], START_PATIENCES * run.patienceMs);
   run.must(run.requests.length > 0, { expected, actual: run.state });
-  const asked = await run.request();
-  expectBearer(run, asked.headers, run.token);
-  await asked.accept().send(frame(first));
-  await expectDispatched(run, [first]);
+  await expectFirst(run, ({ headers }) => expectBearer(run, headers, run.token));
 }
 
 const tokenElsewhere = requirement({
@@ -149,10 +150,7 @@ export const socket = requirement({
 });
 check(socket, { needs: ['follow', 'socket'], premises: ['client.stream.dispatch'] }, async (t) => {
   await using run: StreamRun = await StreamRun.follow(t, { place: 'socket' });
-  const asked = await run.request();
-  expectNoCredentials(run, asked.headers);
-  await asked.accept().send(frame(first));
-  await expectDispatched(run, [first]);
+  await expectFirst(run, ({ headers }) => expectNoCredentials(run, headers));
 });
 
 const connected = (t: Client): Promise<StreamRun> => StreamRun.after(t, [first], { place: 'discovery' });
@@ -266,7 +264,7 @@ function noVersion(t: Client, { requests }: JobRun, index: number): string {
 }
 
 const otherDialects = ({ versionHeader }: Client): { name: string; header: string }[] =>
-  DIALECTS.map((name) => ({ name, header: DIALECT_NAMES[name].versionHeader })).filter(
+  DIALECTS.map((name) => ({ name, header: NAMES_BY_DIALECT[name].versionHeader })).filter(
     ({ header }) => header !== versionHeader,
   );
 

@@ -13,7 +13,7 @@ import {
 } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, section, WITH_CURSOR } from './support/check.ts';
 import { AGAIN_PATIENCES, expectWait, openElsewhere } from './support/client-run.ts';
-import { errorOf } from './support/job-run.ts';
+import { errorOf, TOO_MANY } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
 import { expectCursor, expectDispatched, expectNoHammering, StreamRun } from './support/stream-run.ts';
 
@@ -77,7 +77,6 @@ async function isDecided(t: Client, interval: number, isLast: boolean): Promise<
   return true;
 }
 
-const TOO_MANY: Refusal = { status: 429, headers: {}, body: errorOf('too_many_requests') };
 const [first, second, third, fourth] = [event(1), event(2), event(3), event(4)];
 
 async function cutOff(t: Client): Promise<StreamRun> {

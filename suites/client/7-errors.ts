@@ -1,13 +1,6 @@
 /** Section 7: expired cursors, refused requests, and busy platforms (RFC 6585 and RFC 9110). */
 import { PLATFORM_JOBS } from '../../harness/contract/client.ts';
-import {
-  EXPIRED,
-  event,
-  frame,
-  RETRY_AFTER_SECONDS,
-  type Refusal,
-  type SentEvent,
-} from '../../harness/contract/situations.ts';
+import { EXPIRED, event, frame, RETRY_AFTER_SECONDS, type SentEvent } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, section, WITH_CURSOR } from './support/check.ts';
 import { expectWait, startRun } from './support/client-run.ts';
 import {
@@ -21,9 +14,9 @@ import {
   itemsFrom,
   JobRun,
   pageOf,
-  pages,
   pageWindow,
   platform,
+  TOO_MANY,
 } from './support/job-run.ts';
 import type { ClientRequest } from './support/server.ts';
 import { expectDispatched, expectNoHammering, StreamRun } from './support/stream-run.ts';
@@ -238,7 +231,7 @@ for (const { aspect, job, status, after } of BUSY)
       let refused: ClientRequest | undefined;
       let seconds = RETRY_AFTER_SECONDS;
       const refuseOnce = (asked: ClientRequest, run: JobRun): void => {
-        if (refused !== undefined) return void platform({ list: pages(few) })(asked, run);
+        if (refused !== undefined) return void platform()(asked, run);
         refused = asked;
         seconds = run.secondsToWait(RETRY_AFTER_SECONDS);
         asked.answer(status, errorOf('busy'), { 'retry-after': after(seconds) });
@@ -257,7 +250,6 @@ export const hammering = requirement({
   protective: true,
   text: 'A client whose requests are all answered 429 waits between them, or gives up with an error.',
 });
-const TOO_MANY: Refusal = { status: 429, headers: {}, body: errorOf('too_many_requests') };
 for (const job of PLATFORM_JOBS)
   check(hammering, { ...forJob(job), ...(job === 'list' ? {} : { aspect: job }) }, async (t) => {
     const run = await expectNoStorm(t, job, TOO_MANY);

@@ -3,13 +3,13 @@ import { LIST_LIMITS } from '../../harness/contract/lists.ts';
 import { longId, numbered, UNSAFE_INTEGER } from '../../harness/contract/situations.ts';
 import { type Client, NEWEST, NO_CHOICE, section } from './support/check.ts';
 import {
+  type Answering,
   expectItems,
   forJob,
   IS_ASKED,
   ITEMS_REPEATED,
   itemsFrom,
   JobRun,
-  type JobRunOptions,
   type PagesOptions,
   pageOf,
   pages,
@@ -25,12 +25,11 @@ const LIST = forJob('list');
 /** More than two pages of any size. */
 const all = itemsFrom(1, 230);
 
-const list = (t: Client, answer: JobRunOptions['answer'], variables: Record<string, string> = {}): Promise<JobRun> =>
-  JobRun.untilEnded(t, { job: 'list', answer, variables });
+const list = (t: Client, answer: Answering): Promise<JobRun> => JobRun.untilEnded(t, { job: 'list', answer });
 
-async function expectAll(t: Client, options: PagesOptions = {}, variables: Record<string, string> = {}): Promise<void> {
-  await using run: JobRun = await list(t, platform({ list: pages(all, options) }), variables);
-  const due = all.filter((_, index) => options.hidden?.(index) !== true);
+async function expectAll(t: Client, listed: typeof all, options: PagesOptions = {}): Promise<void> {
+  await using run: JobRun = await list(t, platform({ list: pages(listed, options) }));
+  const due = listed.filter((_, index) => options.hidden?.(index) !== true);
   expectItems(run, due);
   if (options.hidden !== undefined) expectStride(run);
 }
@@ -48,10 +47,7 @@ check(items, { aspect: 'any', needs: LIST.needs, essential: true }, async (t) =>
   await using run: JobRun = await list(t, platform({ list: pages(few) }));
   expectItems(run, few, 'once or more');
 });
-check(items, { needs: LIST.needs, premises: [`${items.id}.any`], deviation: ITEMS_REPEATED }, async (t) => {
-  await using run: JobRun = await list(t, platform({ list: pages(few) }));
-  expectItems(run, few);
-});
+check(items, { needs: LIST.needs, premises: [`${items.id}.any`], deviation: ITEMS_REPEATED }, (t) => expectAll(t, few));
 
 function expectStride(run: JobRun): ReturnType<typeof pageWindow>[] {
   const asked = run.requests.filter(IS_ASKED.list).map((each) => pageWindow(each));
@@ -85,8 +81,10 @@ const hasMore = requirement({
   clause: RULE,
   text: 'A client goes by has_more and limit, whatever the number of items in a page.',
 });
-check(hasMore, { ...NEXT, aspect: 'short' }, (t) => expectAll(t, { hidden: (index) => index % 3 === 1 }));
-check(hasMore, { ...NEXT, aspect: 'empty' }, (t) => expectAll(t, { hidden: (index) => index >= 100 && index < 200 }));
+check(hasMore, { ...NEXT, aspect: 'short' }, (t) => expectAll(t, all, { hidden: (index) => index % 3 === 1 }));
+check(hasMore, { ...NEXT, aspect: 'empty' }, (t) =>
+  expectAll(t, all, { hidden: (index) => index >= 100 && index < 200 }),
+);
 
 const full = requirement({
   id: 'client.pages.full',
@@ -94,12 +92,8 @@ const full = requirement({
   clause: RULE,
   text: 'A client ends after a last page that is full.',
 });
-check(full, NEXT, async (t) => {
-  // 200 items fill the last page for every limit that divides 200.
-  const even = itemsFrom(1, 200);
-  await using run: JobRun = await list(t, platform({ list: pages(even) }));
-  expectItems(run, even);
-});
+// 200 items fill the last page for every limit that divides 200.
+check(full, NEXT, (t) => expectAll(t, itemsFrom(1, 200)));
 
 export const clamped = requirement({
   id: 'client.pages.clamped',
@@ -126,7 +120,7 @@ export const lowered = requirement({
     'A client goes by the limit that the page names, also where a platform has a lower maximum than ' +
     `${LIST_LIMITS.limitMaximum}.`,
 });
-check(lowered, NEXT, (t) => expectAll(t, { maximum: 7 }));
+check(lowered, NEXT, (t) => expectAll(t, all, { maximum: 7 }));
 
 const wanted = requirement({
   id: 'client.pages.limit',

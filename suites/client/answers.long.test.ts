@@ -25,11 +25,7 @@ const SHAPES: readonly (readonly [route: RegExp, shape: Shape])[] = [
   [new RegExp(`^GET ${DEVICE_API_PREFIX}/deployments/current$`), deployment],
 ];
 
-interface Answered {
-  route: string;
-  text: string;
-}
-const answers: Answered[] = [];
+const answers: { route: string; text: string }[] = [];
 const streams = new Map<ClientRequest, string>();
 
 beforeAll(async () => {

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import type { HttpResponse } from '../../harness/client/http.ts';
+import { isObject, parseObject } from '../../harness/common/lenient.ts';
 import { pollWithin } from '../../harness/common/waiting.ts';
 import { type Deployment, deploymentFields } from '../../harness/contract/device-api.ts';
-import { isObject, parseObject } from '../json.ts';
 import { byOracle } from './oracle/explore.ts';
 import {
   CURRENT_SHOWN,

@@ -1,4 +1,5 @@
 /** Section 5: tokens on loopback TCP, access to the unix socket, and discovery. */
+
 import { execFile } from 'node:child_process';
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
@@ -8,10 +9,11 @@ import fc from 'fast-check';
 import { limitIn, NoAnswer, Unreachable } from '../../harness/client/errors.ts';
 import { HttpClient } from '../../harness/client/http.ts';
 import { openEvents } from '../../harness/client/sse.ts';
+import { jsonOf } from '../../harness/common/lenient.ts';
 import { discoveryFile } from '../../harness/contract/device-api.ts';
 import { Violation } from '../../harness/runner/violation.ts';
 import { LoopbackConnection, UnixConnection } from '../../harness/targets/transports/index.ts';
-import { type Device, inTime, PREFIX, STREAM } from './support/check.ts';
+import { type Device, ignoring, inTime, PREFIX, STREAM } from './support/check.ts';
 import { problemsOf } from './support/events.ts';
 import {
   CURRENT,
@@ -24,7 +26,7 @@ import {
   request,
 } from './support/requests.ts';
 import { section } from './support/section.ts';
-import { describeAnswer, withStreams } from './support/streams.ts';
+import { describeAnswer, type Streams } from './support/streams.ts';
 
 export const { requirement, check, checks } = section({ section: '5', since: '2026-11-21' });
 
@@ -34,30 +36,29 @@ const noToken = requirement({
   clause: 'No token is used.',
   text: 'Requests over the unix socket succeed without any credential.',
 });
-check(noToken, { needs: ['unix'], profile: 'core', premises: PREFIX, essential: true }, (t: Device) =>
-  expectDeviceApi(t, t.http.with({ headers: {} }), 'without credentials'),
+check(noToken, { needs: ['unix'], profile: 'core', premises: PREFIX, essential: true }, (t: Device, streams) =>
+  expectDeviceApi(t, streams, t.http.with({ headers: {} }), 'without credentials'),
 );
 
+const loopbackOf = ({ transport, notApplicable }: Device): LoopbackConnection =>
+  transport instanceof LoopbackConnection ? transport : notApplicable('the target is not reached by a loopback port');
+
 /** Expects a deployment or a stream; a server that answers every path alike offers neither. */
-function expectDeviceApi(t: Device, http: HttpClient, how: string): Promise<void> {
-  return withStreams(t, async (streams) => {
-    const response = await request(t, { path: CURRENT }, `an answer ${how}`, http);
-    refuseThrottled(t, response);
-    t.must(isServed(response), {
-      expected: `200 ${how} (404 or so while the device has no deployment)`,
-      actual: describeResponse(response),
-    });
-    const stream = await streams.try({}, http).catch((error: unknown) => {
-      if (!(error instanceof Violation)) throw error;
-    });
-    const opens = stream?.status === 200 && isEventStream(stream);
-    const refused = stream?.status === 401 || stream?.status === 403;
-    t.must(!refused && (opens || isDeployment(response)), {
-      expected: `a deployment ${how}, or an event stream while there is none; no refusal`,
-      actual:
-        `${describeResponse(response)} for ${CURRENT}, and ` +
-        `${stream === undefined ? 'no answer' : await describeAnswer(t, stream)} for /events`,
-    });
+async function expectDeviceApi(t: Device, streams: Streams, http: HttpClient, how: string): Promise<void> {
+  const response = await request(t, { path: CURRENT }, `an answer ${how}`, http);
+  refuseThrottled(t, response);
+  t.must(isServed(response), {
+    expected: `200 ${how} (404 or so while the device has no deployment)`,
+    actual: describeResponse(response),
+  });
+  const stream = await streams.try({}, http).catch(ignoring(Violation));
+  const opens = stream?.status === 200 && isEventStream(stream);
+  const refused = stream?.status === 401 || stream?.status === 403;
+  t.must(!refused && (opens || isDeployment(response)), {
+    expected: `a deployment ${how}, or an event stream while there is none; no refusal`,
+    actual:
+      `${describeResponse(response)} for ${CURRENT}, and ` +
+      `${stream === undefined ? 'no answer' : await describeAnswer(t, stream)} for /events`,
   });
 }
 
@@ -74,17 +75,14 @@ const discovery = requirement({
 check(
   discovery,
   { needs: ['loopback'], profile: 'core', premises: PREFIX, essential: true, runsWhenUnreachable: true },
-  async (t: Device) => {
-    if (!(t.transport instanceof LoopbackConnection))
-      return t.notApplicable('the target is not reached by a discovery file');
-    const file = t.transport.discovery;
+  async (t: Device, streams) => {
+    const { discovery: file } = loopbackOf(t);
     const text = await readFile(file, 'utf8').catch((error: Error) => t.blocked(`${file}: ${error.message}`));
-    let content: unknown;
-    try {
-      content = JSON.parse(text);
-    } catch {
-      t.must(false, { expected: 'a discovery file that is JSON', actual: `${text.length} bytes that are not` });
-    }
+    const content = jsonOf(text);
+    t.must(content !== undefined, {
+      expected: 'a discovery file that is JSON',
+      actual: `${text.length} bytes that are not`,
+    });
     const problems = problemsOf(discoveryFile, content);
     t.must(problems === undefined, {
       expected: 'a discovery file with port (an integer from 1 to 65535) and token (a string that is not empty)',
@@ -98,7 +96,7 @@ check(
       expected: 'a token that the header Authorization can carry: no line end, and no other control character',
       actual: `${what} at ${at + 1} of ${token.length}`,
     });
-    await expectDeviceApi(t, t.http, 'at the port and with the token of the discovery file');
+    await expectDeviceApi(t, streams, t.http, 'at the port and with the token of the discovery file');
   },
 );
 
@@ -109,8 +107,7 @@ const bearer = requirement({
   text: 'On loopback TCP nothing is served without the token, with a wrong one, or with a part of it.',
 });
 check(bearer, { needs: ['loopback'], profile: 'core', premises: STREAM }, async (t: Device, streams) => {
-  if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
-  const { token } = t.transport;
+  const { token } = loopbackOf(t);
   // A device that serves no request must not pass.
   await (await streams.open()).close();
   await shouldRefuseTokenElsewhere(t, token);
@@ -127,7 +124,7 @@ async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<voi
     await shouldRefuse('/events', authorization, 'the token that is not sent as a bearer token');
   const swapped = otherCase(token);
   t.http.recorder.redactor.add(swapped);
-  if (swapped !== undefined && !usesBothCases(token))
+  if (swapped !== token && !usesBothCases(token))
     await shouldRefuse('/events', `Bearer ${swapped}`, 'the token in the other case');
   const escaped = encodeURIComponent(token);
   t.http.recorder.redactor.add(escaped);
@@ -139,14 +136,25 @@ async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<voi
 async function expectWrongTokensRefused(t: Device, token: string): Promise<void> {
   const changed = (from: number, to: number): string =>
     [...token].map((sign, at) => (at >= from && at < to ? (/z/i.test(sign) ? '7' : 'Z') : sign)).join('');
-  const late = Math.max(0, withoutPadding(token).length - 4);
+  // Changes the token only before its padding.
+  const bare = withoutPadding(token);
+  const late = Math.max(0, bare.length - 4);
   const others = [changed(0, token.length), changed(0, 1), changed(late, late + 1)].filter((other) => other !== token);
-  const swapped = usesBothCases(token) ? otherCase(token) : undefined;
-  if (swapped !== undefined) others.push(swapped);
-  const headers = [...headersWithoutToken(token), ...others.map((other) => `Bearer ${other}`)];
+  if (usesBothCases(token)) others.push(otherCase(token));
+  const without = headersWithoutToken(token);
+  const headers = [...without, ...others.map((other) => `Bearer ${other}`)];
   const examples = headers.flatMap((header): [unknown][] => [[[header, CURRENT]], [[header, '/events']]]);
+  const anyWrongHeader = fc
+    .oneof(
+      fc.constantFrom(...without),
+      fc.nat({ max: Math.max(0, bare.length - 2) }).map((length) => `Bearer ${bare.slice(0, length)}`),
+      fc.stringMatching(/^[A-Za-z0-9]{1,40}$/).map((text) => `Bearer ${text}`),
+      fc.stringMatching(/^[A-Za-z0-9]{1,8}$/).map((more) => `Bearer ${token}${more}`),
+      fc.nat({ max: Math.floor((bare.length - 1) / 2) }).map((at) => `Bearer ${changed(at, at + 1)}`),
+    )
+    .filter((header) => header?.toLowerCase() !== `bearer ${token.toLowerCase()}`);
   await t.property(
-    fc.tuple(anyWrongHeader(token), fc.constantFrom(CURRENT, '/events')),
+    fc.tuple(anyWrongHeader, fc.constantFrom(CURRENT, '/events')),
     ([authorization, path]) => expectRefusal(t, path, authorization),
     {
       runs: examples.length + 12,
@@ -178,30 +186,11 @@ function headersWithoutToken(token: string): (string | undefined)[] {
   ].filter((header) => ![bare, token].some((same) => header?.toLowerCase() === `bearer ${same.toLowerCase()}`));
 }
 
-function otherCase(token: string): string | undefined {
-  const swapped = [...token].map((sign) => (sign === sign.toLowerCase() ? sign.toUpperCase() : sign.toLowerCase()));
-  return swapped.join('') === token ? undefined : swapped.join('');
-}
+const otherCase = (token: string): string =>
+  [...token].map((sign) => (sign === sign.toLowerCase() ? sign.toUpperCase() : sign.toLowerCase())).join('');
 
 /** False for a token in one case, such as hexadecimal, which may be valid in both cases. */
 const usesBothCases = (token: string): boolean => /[a-z]/.test(token) && /[A-Z]/.test(token);
-
-const anyWrongHeader = (token: string): fc.Arbitrary<string | undefined> => {
-  // Changes the token only before its padding.
-  const bare = withoutPadding(token);
-  return fc
-    .oneof(
-      fc.constantFrom(...headersWithoutToken(token)),
-      fc.nat({ max: Math.max(0, bare.length - 2) }).map((length) => `Bearer ${bare.slice(0, length)}`),
-      fc.stringMatching(/^[A-Za-z0-9]{1,40}$/).map((text) => `Bearer ${text}`),
-      fc.stringMatching(/^[A-Za-z0-9]{1,8}$/).map((more) => `Bearer ${token}${more}`),
-      fc.nat({ max: Math.floor((bare.length - 1) / 2) }).map((at) => {
-        const other = bare[at] === 'Z' ? '7' : 'Z';
-        return `Bearer ${bare.slice(0, at)}${other}${token.slice(at + 1)}`;
-      }),
-    )
-    .filter((header) => header?.toLowerCase() !== `bearer ${token.toLowerCase()}`);
-};
 
 async function expectRefusal(t: Device, path: string, authorization: string | undefined): Promise<void> {
   const status = await statusOn(t, path, clientWith(t, authorization));
@@ -234,9 +223,7 @@ const REFUSAL_MS = 500;
 
 async function expectNoEvents(t: Device, http: HttpClient): Promise<void> {
   const asking = inTime(t, 'stream', (within) => openEvents(http, { after: 0, within }));
-  const stream = await asking.catch((error: unknown) => {
-    if (!(error instanceof NoAnswer)) throw error;
-  });
+  const stream = await asking.catch(ignoring(NoAnswer));
   if (stream === undefined) return;
   await stream.rest({ within: REFUSAL_MS, atMost: REFUSAL_MS, for: 'the end of a refusal' }).catch(() => {});
   await stream.close();
@@ -247,14 +234,10 @@ async function expectNoEvents(t: Device, http: HttpClient): Promise<void> {
 }
 
 async function statusOn(t: Device, path: string, http: HttpClient): Promise<number | undefined> {
-  try {
-    const opened = await inTime(t, 'stream', (timeoutMs) => http.open({ path, timeoutMs }));
-    opened.abort();
-    return opened.status;
-  } catch (error) {
-    if (error instanceof NoAnswer) return undefined;
-    throw error;
-  }
+  const opening = inTime(t, 'stream', (timeoutMs) => http.open({ path, timeoutMs }));
+  const opened = await opening.catch(ignoring(NoAnswer));
+  opened?.abort();
+  return opened?.status;
 }
 
 const clientWith = (t: Device, authorization: string | undefined) =>
@@ -267,8 +250,7 @@ const scheme = requirement({
   text: 'The case of the authentication scheme does not matter, as in HTTP (RFC 9110, section 11.1).',
 });
 check(scheme, { needs: ['loopback'], premises: STREAM }, async (t: Device, streams) => {
-  if (!(t.transport instanceof LoopbackConnection)) return t.notApplicable('the target has no token');
-  const { token } = t.transport;
+  const { token } = loopbackOf(t);
   for (const name of ['Bearer', 'bearer', 'BEARER']) {
     const stream = await streams.try({}, clientWith(t, `${name} ${token}`));
     t.must(stream.status === 200, {
@@ -368,9 +350,7 @@ const loopbackOnly = requirement({
   text: 'The loopback Device API cannot be reached at another address of the machine.',
 });
 check(loopbackOnly, { needs: ['loopback'], premises: STREAM }, async (t: Device, streams) => {
-  const { transport } = t;
-  if (!(transport instanceof LoopbackConnection))
-    return t.notApplicable('the target is not reached by a loopback port');
+  const { port } = loopbackOf(t);
   await streams.open();
   const addresses = Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
@@ -378,8 +358,8 @@ check(loopbackOnly, { needs: ['loopback'], premises: STREAM }, async (t: Device,
     .map(({ address }) => address);
   if (addresses.length === 0) return t.notApplicable('this machine has no address but loopback');
   for (const address of addresses) {
-    t.must(!(await answersAt(t, address, transport.port)), {
-      expected: `port ${transport.port} closed at ${address}`,
+    t.must(!(await answersAt(t, address, port)), {
+      expected: `port ${port} closed at ${address}`,
       actual: 'the Device API answers there',
     });
   }
@@ -398,12 +378,10 @@ async function answersAt(t: Device, host: string, port: number): Promise<boolean
     const socket = await http.connect({ timeoutMs: Math.min(2000, t.patienceMs) }).catch(() => undefined);
     if (socket === undefined) return false;
     socket.destroy();
-    const opened = await http.open({ path: '/events', timeoutMs: t.patienceMs });
-    opened.abort();
-    return opened.status === 200;
-  } catch (error) {
-    if (error instanceof NoAnswer || error instanceof Unreachable) return false;
-    throw error;
+    const opening = http.open({ path: '/events', timeoutMs: t.patienceMs });
+    const opened = await opening.catch(ignoring(NoAnswer, Unreachable));
+    opened?.abort();
+    return opened?.status === 200;
   } finally {
     await http.close();
   }

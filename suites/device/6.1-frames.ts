@@ -1,12 +1,12 @@
 /** Sections 2.3, 2.4 and 6.1: frames, envelopes and payloads of events, and rising ids. */
 import fc from 'fast-check';
 import type { SseFrame } from '../../harness/client/sse-parser.ts';
+import { parseObject } from '../../harness/common/lenient.ts';
 import type { Deployment } from '../../harness/contract/device-api.ts';
 import { codePoint } from '../../harness/runner/property.ts';
 import type { Judge } from '../../harness/runner/rules.ts';
 import type { Deviation } from '../../harness/runner/session.ts';
 import type { Requirement } from '../../harness/runner/types.ts';
-import { parseObject } from '../json.ts';
 import { byOracle } from './oracle/explore.ts';
 import { type Assertions, DEPLOYMENT_EVENTS, type Device, EVENTS, RETAINED, SERVED, STREAM } from './support/check.ts';
 import { CONTENT_TYPE_ODD, FRAME_ODD } from './support/deviations.ts';
@@ -123,18 +123,12 @@ checkFrames(typeForm, (t, { event }) => expectTypeForm(t, event ?? ''), {
   traffic: 'an event with its type',
 });
 
-interface FramesOptions {
-  driven: string[];
-  retained: string[];
-  traffic: string;
-  deviation?: Deviation;
-}
-
 function checkFrames(
   requirement: Requirement,
   expectOne: (t: Assertions, frame: SseFrame) => void,
-  { driven, retained, traffic, ...deviation }: FramesOptions,
+  options: { driven: string[]; retained: string[]; traffic: string; deviation?: Deviation },
 ): void {
+  const { driven, retained, traffic, ...deviation } = options;
   const expectAll = (t: Device, { stream }: Subscription): void => {
     for (const each of stream.frames) if (!carriesNoEvent(each)) expectOne(t, each);
     t.must(stream.invalidLines === 0, {
@@ -165,8 +159,7 @@ check(payload, { needs: ['drive'], profile: 'core', premises: DEPLOYMENT_EVENTS 
   const { live } = await subscribeAtKnownCursor(t, streams);
   for (let round = 0; round < t.session.rounds(3); round += 1) {
     const made = await t.control.deploy();
-    const seen = await readUpToDeployed(live, made);
-    const { activity_status } = expectDescribed(t, made, seen);
+    const { activity_status } = expectDescribed(t, made, await readUpToDeployed(live, made));
     t.should(activity_status === 'deployed', {
       expected: 'activity_status deployed in deployment.deployed',
       actual: activity_status,
@@ -185,15 +178,16 @@ check(
       const made = await t.control.deploy(wanted).catch(ignoreRefusal);
       if (made?.activity_status !== 'deployed' || made.error_status !== error_status) continue;
       deployed += 1;
-      const hasArrived = (): boolean => live.events.some((event) => isDeployedEvent(event, made.id));
+      const arrived = (): SeenEvent | undefined => live.events.findLast((event) => isDeployedEvent(event, made.id));
       await readUpTo(live, await publish(t, 1));
-      if (!hasArrived()) await live.stream.idle(QUIET_MS, { within: 2 * QUIET_MS, for: 'a late event' });
-      if (!hasArrived() && live.stream.unread > 0) await readUpTo(live, await publish(t, 1));
-      t.should(hasArrived(), {
+      if (arrived() === undefined) await live.stream.idle(QUIET_MS, { within: 2 * QUIET_MS, for: 'a late event' });
+      if (arrived() === undefined && live.stream.unread > 0) await readUpTo(live, await publish(t, 1));
+      const event = arrived();
+      t.should(event !== undefined, {
         expected: `deployment.deployed of ${made.id}, which is deployed, with error_status ${error_status}`,
         actual: 'none',
       });
-      if (hasArrived()) expectDescribed(t, made, live.events);
+      if (event !== undefined) expectDescribed(t, made, event);
     }
     if (deployed === 0) t.notApplicable('control cannot make a deployment that is deployed with an error');
   },
@@ -201,10 +195,9 @@ check(
 
 const QUIET_MS = 500;
 
-function expectDescribed(t: Device, made: Deployment, seen: readonly SeenEvent[]): Record<string, unknown> {
-  const event = seen.findLast((one) => isDeployedEvent(one, made.id));
-  expectDeployedPayload(t, event?.envelope?.['data']);
-  const shown: Record<string, unknown> = event === undefined ? {} : payloadOf(event);
+function expectDescribed(t: Device, made: Deployment, event: SeenEvent): Record<string, unknown> {
+  expectDeployedPayload(t, event.envelope?.['data']);
+  const shown = payloadOf(event);
   t.must(shown['release_id'] === made.release_id, {
     expected: `release_id ${made.release_id} in deployment.deployed of ${made.id}, which was deployed with it`,
     actual: shown['release_id'],
@@ -304,7 +297,7 @@ const text: fc.Arbitrary<string> = fc.oneof(
 );
 
 async function expectIntact(t: Device, live: Subscription, from: number, made: Deployment): Promise<void> {
-  const seen = await readUpToDeployed(live, made).finally(() => {
+  const event = await readUpToDeployed(live, made).finally(() => {
     // Reports a broken frame instead of the missing event that it explains.
     for (const frame of live.stream.frames.slice(from)) {
       if (carriesNoEvent(frame)) continue;
@@ -312,10 +305,10 @@ async function expectIntact(t: Device, live: Subscription, from: number, made: D
       expectEnvelope(t, frame);
     }
   });
-  const event = seen.at(-1);
-  t.must(event !== undefined && payloadOf(event)['release_id'] === made.release_id, {
+  const { release_id } = payloadOf(event);
+  t.must(release_id === made.release_id, {
     expected: `release_id ${JSON.stringify(made.release_id.slice(0, 200))} in deployment.deployed`,
-    actual: event === undefined ? 'no event' : payloadOf(event)['release_id'],
+    actual: release_id,
   });
 }
 

@@ -37,7 +37,6 @@ check(
   { aspect: 'retained', needs: ['log'], sharing: 'exclusive', turn: 'last', premises: RETAINED },
   async (t: Device, streams) => {
     const { stream } = await requireRetained(t, streams);
-    await stream.close();
     const events = eventsOf(t, stream);
     await expectJsonl(t, await readLog(t), (await stillRetained(streams, events)).slice(-NEWEST));
   },

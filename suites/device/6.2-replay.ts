@@ -1,8 +1,8 @@
 /** Sections 4.1 and 6.2: replays, and the change from replay to live events. */
 import type { OpenEvents } from '../../harness/client/sse.ts';
+import { parseObject } from '../../harness/common/lenient.ts';
 import { instantOf } from '../../harness/contract/shape.ts';
 import type { Judge, Sighting } from '../../harness/runner/rules.ts';
-import { parseObject } from '../json.ts';
 import { byOracle } from './oracle/explore.ts';
 import { type Device, EVENTS, LIVE, REPLAY } from './support/check.ts';
 import { CURSOR_REPEATED } from './support/deviations.ts';

@@ -4,13 +4,13 @@ import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '.
 import { EVENT_TYPES } from '../../harness/contract/enums.ts';
 import { afterWins, header, types } from './4.1-events.ts';
 import { complete, exclusive } from './6.2-replay.ts';
-import { type Device, RETAINED, RETAINED_REPLAY } from './support/check.ts';
+import { type Device, ignoring, RETAINED, RETAINED_REPLAY } from './support/check.ts';
 import { CURSOR_REPEATED, HEADER_IGNORED, TYPES_IGNORED } from './support/deviations.ts';
 import { distinct, eventsOf, expectSameEvents, expectSameIds, type SeenEvent, showIds } from './support/events.ts';
 import { cursorIn, EXTENT, laterThan, sampleRetained } from './support/replays.ts';
 import { isThrottled } from './support/requests.ts';
 import { RETAINED_ONLY, section } from './support/section.ts';
-import { describeAnswer, describeOpen, type Streams, withStreams } from './support/streams.ts';
+import { describeAnswer, describeOpen, type Streams } from './support/streams.ts';
 import { Subscription } from './support/subscription.ts';
 
 export const { check, checks } = section({});
@@ -26,53 +26,53 @@ check(
   complete,
   { ...comparing, premises: RETAINED },
   // Drops the event at the cursor, which device.events.replay.exclusive judges.
-  (t: Device) =>
+  (t: Device, streams) =>
     expectReplayFromAnywhere(
       t,
+      streams,
       (after) => ({ after }),
       (came, due, cursor, where) => expectSameEvents(t, laterThan(cursor, came), due, where),
     ),
 );
 
-check(header, { ...comparing, premises: RETAINED_REPLAY, deviation: HEADER_IGNORED }, (t) =>
-  expectReplayFromAnywhere(t, (lastEventId) => ({ lastEventId })),
+check(header, { ...comparing, premises: RETAINED_REPLAY, deviation: HEADER_IGNORED }, (t, streams) =>
+  expectReplayFromAnywhere(t, streams, (lastEventId) => ({ lastEventId })),
 );
 
-check(afterWins, { ...comparing, premises: ['device.events.header-cursor.retained'] }, (t: Device) =>
-  expectReplayFromAnywhere(t, (after, lastEventId) => ({ after, lastEventId })),
+check(afterWins, { ...comparing, premises: ['device.events.header-cursor.retained'] }, (t, streams) =>
+  expectReplayFromAnywhere(t, streams, (after, lastEventId) => ({ after, lastEventId })),
 );
 
 type Compare = (came: readonly SeenEvent[], due: readonly SeenEvent[], cursor: bigint, where: string) => void;
 
-function expectReplayFromAnywhere(
+async function expectReplayFromAnywhere(
   t: Device,
+  streams: Streams,
   openAt: (cursor: bigint, other: bigint) => OpenEvents,
   // Compares only ids, because device.events.replay.complete judges the content.
   expectSame: Compare = (came, due, _, where) => expectSameIds(t, came, due, where),
 ): Promise<void> {
-  return withStreams(t, async (streams) => {
-    const events = await requireTwo(t, streams);
-    const newest = events.at(-1)?.id ?? 0n;
-    await expectServed(t, streams, newest, openAt(newest, newest)).then((stream) => stream?.close());
-    // A log that begins at 0 is whole.
-    const zero = t.session.get(EXTENT)?.earliest === 0n && events.length < NEWEST ? [0n] : [];
-    const others = fc.constantFrom(...zero, ...events.map(({ id }) => id));
-    await t.property(
-      fc.tuple(cursorIn(events, ...zero), others).filter(([cursor, other]) => cursor !== other),
-      async ([cursor, other]) => {
-        const opening = openAt(cursor, other);
-        const came = await replayUpTo(t, streams, cursor, newest, opening);
-        // Compaction makes no cursor of 0 invalid where 0 means the earliest event.
-        const isWhole = cursor > 0n || (await retainedEvents(t, streams))[0]?.id === events[0]?.id;
-        if (came !== undefined && isWhole) expectSame(came, laterThan(cursor, events), cursor, describeOpen(opening));
-      },
-      {
-        runs: 6 + zero.length,
-        examples: zero.map((cursor): [[bigint, bigint]] => [[cursor, newest]]),
-        describe: ([cursor, other]) => describeOpen(openAt(cursor, other)),
-      },
-    );
-  });
+  const events = await requireTwo(t, streams);
+  const newest = events.at(-1)?.id ?? 0n;
+  await expectServed(t, streams, newest, openAt(newest, newest)).then((stream) => stream?.close());
+  // A log that begins at 0 is whole.
+  const zero = t.session.get(EXTENT)?.earliest === 0n && events.length < NEWEST ? [0n] : [];
+  const others = fc.constantFrom(...zero, ...events.map(({ id }) => id));
+  await t.property(
+    fc.tuple(cursorIn(events, ...zero), others).filter(([cursor, other]) => cursor !== other),
+    async ([cursor, other]) => {
+      const opening = openAt(cursor, other);
+      const came = await replayUpTo(t, streams, cursor, newest, opening);
+      // Compaction makes no cursor of 0 invalid where 0 means the earliest event.
+      const isWhole = cursor > 0n || (await retainedEvents(t, streams))[0]?.id === events[0]?.id;
+      if (came !== undefined && isWhole) expectSame(came, laterThan(cursor, events), cursor, describeOpen(opening));
+    },
+    {
+      runs: 6 + zero.length,
+      examples: zero.map((cursor): [[bigint, bigint]] => [[cursor, newest]]),
+      describe: ([cursor, other]) => describeOpen(openAt(cursor, other)),
+    },
+  );
 }
 
 /** Number of newest events to replay; compaction removes them last. */
@@ -80,7 +80,6 @@ const NEWEST = 60;
 
 async function retainedEvents(t: Device, streams: Streams): Promise<SeenEvent[]> {
   const sample = await sampleRetained(t, streams);
-  await sample?.close();
   return sample === undefined ? [] : distinct(eventsOf(t, sample.stream)).slice(-NEWEST);
 }
 
@@ -153,9 +152,8 @@ check(exclusive, { aspect: 'future.retained', turn: 'last', premises: RETAINED_R
   const stream = await streams.try({ after });
   const none = { frames: 0, comments: Number.POSITIVE_INFINITY };
   // Waits up to half a second, because a busy device starts a replay late.
-  await stream.activity(none, { within: 500, atMost: 500, for: 'a replay' }).catch((error: unknown) => {
-    if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
-  });
+  const wait = { within: 500, atMost: 500, for: 'a replay' };
+  await stream.activity(none, wait).catch(ignoring(StreamTimeout, StreamEnded));
   await stream.idle(150, { within: t.patienceMs, for: 'the end of a replay' });
   if (stream.status !== 200) return;
   const old = eventsOf(t, stream).filter(({ id }) => id <= newest);

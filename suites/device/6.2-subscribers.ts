@@ -1,9 +1,9 @@
 /** Sections 6 and 6.2: several subscribers, slow readers, and the standard client `eventsource`. */
 import type { ClientMessage, EventSourceClient } from '../../harness/client/eventsource.ts';
 import { StreamTimeout } from '../../harness/client/sse.ts';
+import { parseObject } from '../../harness/common/lenient.ts';
 import { Fact } from '../../harness/runner/session.ts';
 import { Violation } from '../../harness/runner/violation.ts';
-import { parseObject } from '../json.ts';
 import { byOracle } from './oracle/explore.ts';
 import { type Device, inTime, LIVE, timeoutMs } from './support/check.ts';
 import { eventBudget, publish, publishEveryEventKind, readUpTo, subscribeAtKnownCursor } from './support/drive.ts';

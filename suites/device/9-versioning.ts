@@ -2,7 +2,7 @@
 import type { HttpResponse } from '../../harness/client/http.ts';
 import type { EventStream } from '../../harness/client/sse.ts';
 import { Violation } from '../../harness/runner/violation.ts';
-import { type Device, STREAM } from './support/check.ts';
+import { type Device, ignoring, STREAM } from './support/check.ts';
 import { CURRENT, isDeployment, isEventStream, objectOf, request } from './support/requests.ts';
 import { section } from './support/section.ts';
 import type { Streams } from './support/streams.ts';
@@ -41,14 +41,10 @@ check(prefix, { profile: 'core', essential: true, outsideApi: true }, async (t: 
 const rootOf = ({ http }: Device): string => http.basePath.replace(/\/v0\.2$/, '');
 
 const answerAt = (t: Device, basePath: string): Promise<HttpResponse | undefined> =>
-  request(t, { path: basePath + CURRENT, absolute: true }).catch(unlessViolated);
+  request(t, { path: basePath + CURRENT, absolute: true }).catch(ignoring(Violation));
 
 const streamAt = (streams: Streams, t: Device, basePath = t.http.basePath): Promise<EventStream | undefined> =>
-  streams.try({}, t.http.with({ basePath })).catch(unlessViolated);
-
-function unlessViolated(error: unknown): undefined {
-  if (!(error instanceof Violation)) throw error;
-}
+  streams.try({}, t.http.with({ basePath })).catch(ignoring(Violation));
 
 const isStream = (stream: EventStream | undefined): boolean => stream?.status === 200 && isEventStream(stream);
 

@@ -1,10 +1,9 @@
 /** Odd requests: the server must answer or hang up, and keep serving. */
 import fc from 'fast-check';
-import { NoAnswer } from '../../harness/client/errors.ts';
 import type { HttpClient } from '../../harness/client/http.ts';
 import { exchange, type RawExchange, type RawOptions, requestText } from '../../harness/client/raw.ts';
-import { type Device, inTime, recordSuccess, recordTimeout, STREAM, timeoutMs } from './support/check.ts';
-import { CURRENT, isServed, noticedMs, OPEN_STREAMS, retryWhileThrottled } from './support/requests.ts';
+import { type Device, recordSuccess, recordTimeout, STREAM, timeoutMs } from './support/check.ts';
+import { CURRENT, isServed, noticedMs, OPEN_STREAMS, request, retryWhileThrottled } from './support/requests.ts';
 import { section } from './support/section.ts';
 import { withStreams } from './support/streams.ts';
 
@@ -166,16 +165,9 @@ async function expectHandled(
 }
 
 async function expectNextServed(t: Device, after: string): Promise<void> {
-  const ask = () => inTime(t, 'answer', (timeoutMs) => t.http.get(CURRENT, { timeoutMs }));
-  const quota = t.session.gate('requests');
-  const next = await retryWhileThrottled(t, ask, { quota }).catch((error: unknown) => {
-    if (error instanceof NoAnswer) return error.message;
-    throw error;
-  });
-  t.must(typeof next !== 'string' && isServed(next), {
-    expected: `the next request works after ${after}`,
-    actual: typeof next === 'string' ? next : next.status,
-  });
+  const expected = `the next request works after ${after}`;
+  const next = await request(t, { path: CURRENT }, expected);
+  t.must(isServed(next), { expected, actual: next.status });
 }
 
 /** Number of unfinished requests; few, because the specification states no limit. */

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
 import { deviceDefect } from '../../simulators/defects/device/index.ts';
@@ -16,12 +16,9 @@ it('the reference device passes while others publish events', async () => {
   const foreign = setInterval(() => {
     if (device.running) device.publish(2).catch(() => {});
   }, 10);
-  try {
-    const report = await runDeviceSuite(place, { fast: true, only: FOLLOWERS });
-    expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
-  } finally {
-    clearInterval(foreign);
-  }
+  onTestFinished(() => clearInterval(foreign));
+  const report = await runDeviceSuite(place, { fast: true, only: FOLLOWERS });
+  expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
 });
 
 it('finds a stream that ends after its first heartbeat, where one takes six seconds', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Happening, RequestSeen } from '../../harness/client/happening.ts';
 import { SseParser } from '../../harness/client/sse-parser.ts';
 import { History } from '../../harness/runner/rules.ts';
@@ -52,30 +52,28 @@ const FIRST: Stream = { at: 0, ids: [4, 5] };
 const AGAIN: Stream = { at: LATER, query: '?after=5', ids: [5] };
 const JUST: Stream = { ...AGAIN, at: SOON };
 
-describe('a replay', () => {
-  test.each<[string, Stream[], boolean]>([
-    ['repeats the event of after', [FIRST, AGAIN], true],
-    ['repeats the event of Last-Event-ID', [FIRST, { at: LATER, header: '5', ids: [5, 6] }], true],
-    ['repeats the event of a cursor written with zeros', [FIRST, { ...AGAIN, query: '?after=005' }], true],
-    ['goes by after, which takes precedence', [FIRST, { ...AGAIN, query: '?after=4', header: '5' }], false],
-    ['has an empty cursor', [FIRST, { ...AGAIN, query: '?after=', header: '5' }], false],
-    ['has two cursors', [FIRST, { ...AGAIN, query: '?after=5&after=4' }], false],
-    ['is of a log that counts from 1 again', [FIRST, { ...AGAIN, day: 2 }], false],
-    ['begins with an event that was not there before', [AGAIN], false],
-    ['begins with what came elsewhere only later', [FIRST, AGAIN].map((it) => ({ ...it, comes: 2 * LATER })), false],
-    ['begins with an event that has just come', [FIRST, JUST], false],
-    ['begins with what has just come, to several clients cut off at once', [FIRST, JUST, { ...JUST, at: 600 }], false],
-    [
-      'begins with an event that has just come, and the next with another',
-      [FIRST, ...[4, 5].map((id): Stream => ({ at: SOON, query: `?after=${id}`, ids: [id] }))],
-      true,
-    ],
-    ['repeats the event so late that it may be live', [FIRST, { ...AGAIN, comes: 9000 }], false],
-    ['is of another log without a clock', [FIRST, { ...AGAIN, length: 9 }], false],
-    ['repeats an event too long to be remembered', [FIRST, AGAIN].map((it) => ({ ...it, length: 3000 })), false],
-    ['repeats the event later on a stream, since delivery is at-least-once', [FIRST, { ...AGAIN, ids: [6, 5] }], false],
-  ])('%s', (_, streams, found) => expect(isFound(streams)).toBe(found));
-});
+test.each<[string, Stream[], boolean]>([
+  ['repeats the event of after', [FIRST, AGAIN], true],
+  ['repeats the event of Last-Event-ID', [FIRST, { at: LATER, header: '5', ids: [5, 6] }], true],
+  ['repeats the event of a cursor written with zeros', [FIRST, { ...AGAIN, query: '?after=005' }], true],
+  ['goes by after, which takes precedence', [FIRST, { ...AGAIN, query: '?after=4', header: '5' }], false],
+  ['has an empty cursor', [FIRST, { ...AGAIN, query: '?after=', header: '5' }], false],
+  ['has two cursors', [FIRST, { ...AGAIN, query: '?after=5&after=4' }], false],
+  ['is of a log that counts from 1 again', [FIRST, { ...AGAIN, day: 2 }], false],
+  ['begins with an event that was not there before', [AGAIN], false],
+  ['begins with what came elsewhere only later', [FIRST, AGAIN].map((it) => ({ ...it, comes: 2 * LATER })), false],
+  ['begins with an event that has just come', [FIRST, JUST], false],
+  ['begins with what has just come, to several clients cut off at once', [FIRST, JUST, { ...JUST, at: 600 }], false],
+  [
+    'begins with an event that has just come, and the next with another',
+    [FIRST, ...[4, 5].map((id): Stream => ({ at: SOON, query: `?after=${id}`, ids: [id] }))],
+    true,
+  ],
+  ['repeats the event so late that it may be live', [FIRST, { ...AGAIN, comes: 9000 }], false],
+  ['is of another log without a clock', [FIRST, { ...AGAIN, length: 9 }], false],
+  ['repeats an event too long to be remembered', [FIRST, AGAIN].map((it) => ({ ...it, length: 3000 })), false],
+  ['repeats the event later on a stream, since delivery is at-least-once', [FIRST, { ...AGAIN, ids: [6, 5] }], false],
+])('a replay %s', (_, streams, found) => expect(isFound(streams)).toBe(found));
 
 test.each([
   ['rise', [5, 7, 8], false],
@@ -125,25 +123,23 @@ function judged({ type, text = EVENT, status = 200, method = 'GET', target = '/v
 
 const JSON_TYPE = 'application/json';
 
-describe('the content type of events', () => {
-  test.each<[string, Typed, ReturnType<typeof judged>]>([
-    ['is wrong', { type: JSON_TYPE }, 'broken'],
-    ['is wrong on a stream that its client left', { type: JSON_TYPE, isCut: true }, 'broken'],
-    ['is missing', {}, 'broken'],
-    ['is wrong for heartbeats', { type: 'text/plain', text: ': heartbeat\n' }, 'broken'],
-    ['is wrong below the path of a gateway', { type: JSON_TYPE, target: '/robots/7/v0.2/events?after=4' }, 'broken'],
-    ['is right', { type: 'text/event-stream' }, 'holds'],
-    ['is right on a stream that brought nothing', { type: 'text/event-stream', text: '', isCut: true }, 'holds'],
-    ['is written in another way', { type: 'Text/Event-Stream;charset=utf-8' }, 'holds'],
-    ['is named after another one', { type: 'text/plain, text/event-stream' }, 'holds'],
-    ['is not judged for a page', { type: 'text/html', text: '<p>Log in: <a href="/">here</a>\n\n' }, 'undecided'],
-    ['is not judged for an error with 200', { type: JSON_TYPE, text: '{"error":"no upstream"}' }, 'undecided'],
-    ['is not judged for a text', { type: 'text/plain', text: 'event: none\ndata: none\n\n: nothing\n' }, 'undecided'],
-    ['is not judged where nothing came', { type: JSON_TYPE, text: '', isCut: true }, 'undecided'],
-    ['is not judged where an event is not whole', { type: JSON_TYPE, text: EVENT.slice(0, -2) }, 'undecided'],
-    ['is not judged for HEAD', { type: JSON_TYPE, method: 'HEAD' }, 'undecided'],
-    ['is not judged for an answer that a proxy has changed', { type: JSON_TYPE, status: 203 }, 'undecided'],
-    ['is not judged for another version', { type: JSON_TYPE, target: '/v0.3/events' }, 'undecided'],
-    ['is not judged for another path', { type: JSON_TYPE, target: '/v0.2/robots/events' }, 'undecided'],
-  ])('%s', (_, typed, outcome) => expect(judged(typed)).toBe(outcome));
-});
+test.each<[string, Typed, ReturnType<typeof judged>]>([
+  ['is wrong', { type: JSON_TYPE }, 'broken'],
+  ['is wrong on a stream that its client left', { type: JSON_TYPE, isCut: true }, 'broken'],
+  ['is missing', {}, 'broken'],
+  ['is wrong for heartbeats', { type: 'text/plain', text: ': heartbeat\n' }, 'broken'],
+  ['is wrong below the path of a gateway', { type: JSON_TYPE, target: '/robots/7/v0.2/events?after=4' }, 'broken'],
+  ['is right', { type: 'text/event-stream' }, 'holds'],
+  ['is right on a stream that brought nothing', { type: 'text/event-stream', text: '', isCut: true }, 'holds'],
+  ['is written in another way', { type: 'Text/Event-Stream;charset=utf-8' }, 'holds'],
+  ['is named after another one', { type: 'text/plain, text/event-stream' }, 'holds'],
+  ['is not judged for a page', { type: 'text/html', text: '<p>Log in: <a href="/">here</a>\n\n' }, 'undecided'],
+  ['is not judged for an error with 200', { type: JSON_TYPE, text: '{"error":"no upstream"}' }, 'undecided'],
+  ['is not judged for a text', { type: 'text/plain', text: 'event: none\ndata: none\n\n: nothing\n' }, 'undecided'],
+  ['is not judged where nothing came', { type: JSON_TYPE, text: '', isCut: true }, 'undecided'],
+  ['is not judged where an event is not whole', { type: JSON_TYPE, text: EVENT.slice(0, -2) }, 'undecided'],
+  ['is not judged for HEAD', { type: JSON_TYPE, method: 'HEAD' }, 'undecided'],
+  ['is not judged for an answer that a proxy has changed', { type: JSON_TYPE, status: 203 }, 'undecided'],
+  ['is not judged for another version', { type: JSON_TYPE, target: '/v0.3/events' }, 'undecided'],
+  ['is not judged for another path', { type: JSON_TYPE, target: '/v0.2/robots/events' }, 'undecided'],
+])('the content type of events %s', (_, typed, outcome) => expect(judged(typed)).toBe(outcome));

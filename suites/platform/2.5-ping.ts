@@ -109,15 +109,10 @@ async function pingInTime(t: Platform, device: string, nanos: number, toleranceM
 }
 
 async function listsBeside(t: Platform, pinging: Promise<unknown>): Promise<number[]> {
-  let isOver = false;
-  const over = () => {
-    isOver = true;
-  };
+  const over = Promise.allSettled([pinging]);
   const took: number[] = [];
-  do {
-    took.push((await getList(t, 'devices', { limit: 1 })).durationMs);
-    await Promise.race([pinging.then(over, over), setTimeout(100)]);
-  } while (!isOver);
+  do took.push((await getList(t, 'devices', { limit: 1 })).durationMs);
+  while ((await Promise.race([over, setTimeout(100)])) === undefined);
   return took;
 }
 

@@ -89,6 +89,7 @@ interface MalformedBody {
 function malformedBodies(mark: string): MalformedBody[] {
   const nested = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
   const lenient = true;
+  const named = (n: number): string => `"name":"${mark}-${n}","slug":"${mark}-${n}"`;
   return [
     { what: 'no body', body: '' },
     { what: 'cut JSON', body: `{"name":"${mark}","slug":"${mark}"` },
@@ -105,28 +106,12 @@ function malformedBodies(mark: string): MalformedBody[] {
     { what: 'a name nested 10,000 deep', body: `{"name":${nested},"slug":"${mark}-6"}` },
     { what: 'nesting 10,000 deep', body: nested },
     { what: 'a name of 10 MB', body: `{"name":"${mark}${'x'.repeat(10_000_000)}","slug":"${mark}-7"}`, lenient },
-    {
-      what: 'bytes that are not UTF-8',
-      body: Buffer.concat([
-        Buffer.from(`{"slug":"${mark}-8","name":"`),
-        Buffer.from([0xff, 0xfe, 0xc3, 0x28]),
-        Buffer.from('"}'),
-      ]),
-    },
+    { what: 'bytes that are not UTF-8', body: Buffer.from(`{"slug":"${mark}-8","name":"\xff\xfe\xc3("}`, 'latin1') },
     { what: 'duplicate keys', body: `{"name":"${mark}","name":"${mark}","slug":"${mark}-9"}`, lenient },
     { what: 'a NUL in the name', body: `{"name":"${mark}\\u0000","slug":"${mark}-10"}`, lenient },
     { what: 'half a surrogate pair', body: `{"name":"${mark}\\ud800","slug":"${mark}-11"}`, lenient },
-    {
-      what: 'an unknown field',
-      body: `{"name":"${mark}-12","slug":"${mark}-12","__proto__":{"a":1},"unheard":[]}`,
-      lenient,
-    },
-    {
-      what: 'another Content-Type',
-      body: `{"name":"${mark}-13","slug":"${mark}-13"}`,
-      lenient,
-      contentType: 'text/plain',
-    },
+    { what: 'an unknown field', body: `{${named(12)},"__proto__":{"a":1},"unheard":[]}`, lenient },
+    { what: 'another Content-Type', body: `{${named(13)}}`, lenient, contentType: 'text/plain' },
   ];
 }
 
@@ -164,7 +149,6 @@ check(bodies, { aspect: 'any', needs: ['write'] }, async (t: Platform) => {
       t.must(ok(response) || refused(response), {
         expected: 'a 4xx to any body, or a 2xx if it happens to be complete',
         actual: describeResponse(response),
-        counterexample: describeRequest('POST', `/${collection}`, body),
       });
     },
     {

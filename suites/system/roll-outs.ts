@@ -212,15 +212,10 @@ check(replaced, { needs: ['write'], premises: [newer.id] }, async (t: System) =>
   t.observe('the files of a deployment that a newer one replaced', length === 0 ? 'are gone' : 'are there');
 });
 
-interface Replacement {
-  first: RollOut;
-  second: RollOut;
-}
-
 async function replaceOne(
   t: System,
-  then: (events: EventFollower, made: Replacement) => Promise<void> = async () => {},
-): Promise<Replacement> {
+  then = async (_events: EventFollower, _made: Record<'first' | 'second', RollOut>): Promise<void> => {},
+) {
   await using events = await EventFollower.open(t);
   const made = { first: await deploy(t, events), second: await deploy(t, events) };
   await untilCurrent(t, made.second.id);

@@ -39,17 +39,13 @@ const firstAnswer = ({ fast }: { fast: boolean }, { patienceMs }: { patienceMs: 
 export const checkDevice = checkCommand({
   api: 'device',
   options: { ...deviceTargetOptions, ...planOptions },
-  examples: [
-    ['muster check device --socket /run/agent.sock', 'what a black box can show'],
-    [
-      "muster check device --command './agent --socket {socket}' --control platform",
+  examples: Object.entries({
+    'muster check device --socket /run/agent.sock': 'what a black box can show',
+    "muster check device --command './agent --socket {socket}' --control platform":
       'driven over its own connection to a platform',
-    ],
-    [
-      'muster check device --socket a.sock --control c.sock --report pretty --report junit=muster.xml',
+    'muster check device --socket a.sock --control c.sock --report pretty --report junit=muster.xml':
       'everything, for CI',
-    ],
-  ],
+  }),
   suite: async () => (await import('../../../suites/device/index.ts')).deviceSuite,
   async open(args, opening) {
     const target = { ...deviceTarget(args, opening), ...firstAnswer(args, opening) };
@@ -113,16 +109,11 @@ export const checkPlatform: Command<typeof PLATFORM_OPTIONS> = {
 export const checkSystem = checkCommand({
   api: 'system',
   options: { ...systemTargetOptions, ...planOptions },
-  examples: [
-    [
-      "muster check system --command './agent --socket {socket}'",
-      "enrolled in Muster's own platform by its environment",
-    ],
-    [
-      'muster check system --socket a.sock --control c.sock --platform URL --device-id dvc_1',
+  examples: Object.entries({
+    "muster check system --command './agent --socket {socket}'": "enrolled in Muster's own platform by its environment",
+    'muster check system --socket a.sock --control c.sock --platform URL --device-id dvc_1':
       'an agent in your platform',
-    ],
-  ],
+  }),
   suite: async () => (await import('../../../suites/system/index.ts')).systemSuite,
   async open(args, opening) {
     const { openSystem } = await import('../enrol/own-platform.ts');

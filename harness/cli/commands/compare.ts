@@ -51,22 +51,20 @@ const options = {
     { default: 'none' },
   ),
   report: OPTION.list('Report: pretty, html or json, each with =FILE', REPORTED),
-  out: OPTION.text('Folder that keeps the reports of what was checked first', { path: wholePath }),
+  out: OPTION.file('Folder that keeps the reports of what was checked first'),
 } as const satisfies OptionTable;
 
 export const compare = command({
   options,
   takesRest: true,
-  examples: [
-    ['muster compare 1.2.json 1.3.json --gate regressions', 'two releases'],
-    ['muster compare mine.json theirs.json --report html=compare.html', 'two implementations, as a page'],
-    ['muster compare reports/', 'a folder of reports as a history'],
-    ['muster compare monday/result.json today/result.json --gate regressions', 'two runs of a fleet'],
-    [
-      'muster compare --image agent:1.2 --image agent:1.3 -- --socket /run/agent.sock --fast',
+  examples: Object.entries({
+    'muster compare 1.2.json 1.3.json --gate regressions': 'two releases',
+    'muster compare mine.json theirs.json --report html=compare.html': 'two implementations, as a page',
+    'muster compare reports/': 'a folder of reports as a history',
+    'muster compare monday/result.json today/result.json --gate regressions': 'two runs of a fleet',
+    'muster compare --image agent:1.2 --image agent:1.3 -- --socket /run/agent.sock --fast':
       'check two images first: options after -- are those of muster check',
-    ],
-  ],
+  }),
   epilogue:
     'Certificates are read without a look at their signature: muster verify checks it.\n\n' +
     `Exit codes: ${exitCodesText('compare')}.`,

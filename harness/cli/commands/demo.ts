@@ -2,14 +2,14 @@ import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { interruptedCode, UsageError } from '../../common/usage.ts';
-import { command, consoleOptions, OPTION, uiPortOf, wholePath } from '../options.ts';
+import { command, consoleOptions, OPTION, uiPortOf } from '../options.ts';
 import { interruptSignal } from '../process-end.ts';
 
 export const demo = command({
   options: {
     robots: OPTION.whole('Robots in the fleet', { from: 1, to: 1_000_000, default: 200 }),
     seed: OPTION.whole('Seed of the run; the same seed repeats it', { defaultText: 'a new one' }),
-    out: OPTION.text('Folder for the reports', { default: 'muster-report', path: wholePath }),
+    out: OPTION.file('Folder for the reports', { default: 'muster-report' }),
     ...consoleOptions,
   },
   examples: [

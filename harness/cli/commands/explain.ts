@@ -289,9 +289,6 @@ export function coverageText(all: Catalogue, defects: readonly (readonly string[
 
 function checksOf(checks: readonly CataloguedCheck[]): string {
   const rules = checks.filter(({ rule }) => rule).length;
-  const parts = [
-    ...(checks.length > rules ? [countInWords('checks', checks.length - rules)] : []),
-    ...(rules > 0 ? [countInWords('rules', rules)] : []),
-  ];
-  return parts.join(', ');
+  const counts = Object.entries({ checks: checks.length - rules, rules }).filter(([, count]) => count > 0);
+  return counts.map(([name, count]) => countInWords(name, count)).join(', ');
 }

@@ -39,24 +39,18 @@ import { VERSION } from '../version.ts';
 
 export const fleet = command({
   options: fleetOptions,
-  examples: [
-    ['muster fleet --robots 1000 --platform embedded', "Roll out to 1,000 robots of Muster's own platform"],
-    ['muster fleet --robots 1000 --platform embedded --ui', 'with a page to watch and drive it'],
-    ['muster fleet --robots 1000 --platform embedded --judge', 'and say whether its answers stay right under load'],
-    [
-      'muster fleet --uplink calls --robots 2000 --platform https://api.example.com/beta',
+  examples: Object.entries({
+    'muster fleet --robots 1000 --platform embedded': "Roll out to 1,000 robots of Muster's own platform",
+    'muster fleet --robots 1000 --platform embedded --ui': 'with a page to watch and drive it',
+    'muster fleet --robots 1000 --platform embedded --judge': 'and say whether its answers stay right under load',
+    'muster fleet --uplink calls --robots 2000 --platform https://api.example.com/beta':
       'Lists, reads and pings of devices that exist, on any Platform API',
-    ],
-    [
-      'muster fleet --uplink calls --rate 500 --header "X-Tenant: acme" --platform https://api.example.com/beta',
+    'muster fleet --uplink calls --rate 500 --header "X-Tenant: acme" --platform https://api.example.com/beta':
       'at 500 requests a second, through a gateway',
-    ],
-    ['muster fleet --scenario storm --platform https://api.example.com/beta --shard 2/8', 'One of eight machines'],
-    [
-      'muster fleet --platform https://api.example.com/beta --shard 2/8 --run-id monday --out /shared',
+    'muster fleet --scenario storm --platform https://api.example.com/beta --shard 2/8': 'One of eight machines',
+    'muster fleet --platform https://api.example.com/beta --shard 2/8 --run-id monday --out /shared':
       'on a shared disk: all eight begin together',
-    ],
-  ],
+  }),
   epilogue: `${routesText()}\n\nExit codes: ${exitCodesText('fleet')}.`,
   async run(args) {
     using interrupt = interruptSignal();

@@ -1,14 +1,10 @@
 import process from 'node:process';
 import { generateKey } from '../../reports/certificate/envelope.ts';
-import { command, OPTION, wholePath } from '../options.ts';
+import { command, OPTION } from '../options.ts';
 
 export const keygen = command({
   options: {
-    file: OPTION.text('Where the private key goes; never overwritten', {
-      positional: true,
-      required: true,
-      path: wholePath,
-    }),
+    file: OPTION.file('Where the private key goes; never overwritten', { positional: true, required: true }),
   },
   examples: [['muster keygen muster.pem', 'then: muster check … --certificate c.json --key muster.pem']],
   run({ file }) {

@@ -141,30 +141,19 @@ const POD = {
 const CONTAINER = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } };
 
 function manifestsOf(run: ClusterRun, line: string): string {
-  const scenario = {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name: scenarioName(run), labels: labels('fleet') },
-    data: { 'scenario.yaml': run.scenario },
+  const data = { 'scenario.yaml': run.scenario };
+  const scenario = resource('v1', 'ConfigMap', scenarioName(run), 'fleet', { data });
+  const claimed = {
+    accessModes: [run.results === 'volume' ? 'ReadWriteMany' : 'ReadWriteOnce'],
+    resources: { requests: { storage: run.storage } },
   };
-  const claim = run.claim === undefined && {
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    metadata: { name: claimName(run), labels: labels('results') },
-    spec: {
-      accessModes: [run.results === 'volume' ? 'ReadWriteMany' : 'ReadWriteOnce'],
-      resources: { requests: { storage: run.storage } },
-    },
+  const claim =
+    run.claim === undefined && resource('v1', 'PersistentVolumeClaim', claimName(run), 'results', { spec: claimed });
+  const served = {
+    selector: { 'batch.kubernetes.io/job-name': mergeName(run) },
+    ports: [{ name: 'results', port: RESULTS_PORT, targetPort: RESULTS_PORT }],
   };
-  const service = run.results === 'network' && {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: mergeName(run), labels: labels('merge') },
-    spec: {
-      selector: { 'batch.kubernetes.io/job-name': mergeName(run) },
-      ports: [{ name: 'results', port: RESULTS_PORT, targetPort: RESULTS_PORT }],
-    },
-  };
+  const service = run.results === 'network' && resource('v1', 'Service', mergeName(run), 'merge', { spec: served });
   const resources = [scenario, claim, service, shardsOf(run), mergeOf(run)].filter((resource) => resource !== false);
   const texts = resources.map((resource) => new Document(resource).toString({ lineWidth: 0 }));
   const comment = introduction(run, line)
@@ -197,50 +186,55 @@ const labels = (component: string) => ({
   'app.kubernetes.io/component': component,
 });
 
+const resource = (apiVersion: string, kind: string, name: string, component: string, content: object) => ({
+  apiVersion,
+  kind,
+  metadata: { name, labels: labels(component) },
+  ...content,
+});
+
 const scenarioName = ({ name }: ClusterRun): string => `${name}-scenario`;
 const claimName = ({ name, claim }: ClusterRun): string => claim ?? `${name}-results`;
 
 /** Never restarts a failed shard, because a second attempt would be a different run; other shards continue. */
-const shardsOf = (run: ClusterRun) => ({
-  apiVersion: 'batch/v1',
-  kind: 'Job',
-  metadata: { name: `${run.name}-fleet`, labels: labels('fleet') },
-  spec: {
-    completionMode: 'Indexed',
-    completions: run.shards,
-    parallelism: run.shards,
-    backoffLimitPerIndex: 0,
-    template: {
-      metadata: {
-        labels: labels('fleet'),
-        annotations: {
-          'prometheus.io/scrape': 'true',
-          'prometheus.io/port': String(METRICS_PORT),
-          'prometheus.io/path': '/metrics',
+const shardsOf = (run: ClusterRun) =>
+  resource('batch/v1', 'Job', `${run.name}-fleet`, 'fleet', {
+    spec: {
+      completionMode: 'Indexed',
+      completions: run.shards,
+      parallelism: run.shards,
+      backoffLimitPerIndex: 0,
+      template: {
+        metadata: {
+          labels: labels('fleet'),
+          annotations: {
+            'prometheus.io/scrape': 'true',
+            'prometheus.io/port': String(METRICS_PORT),
+            'prometheus.io/path': '/metrics',
+          },
+        },
+        spec: {
+          ...POD,
+          terminationGracePeriodSeconds: 30,
+          topologySpreadConstraints: [
+            {
+              maxSkew: 1,
+              topologyKey: 'kubernetes.io/hostname',
+              whenUnsatisfiable: 'ScheduleAnyway',
+              labelSelector: { matchLabels: labels('fleet') },
+            },
+          ],
+          containers: [shardOf(run)],
+          volumes: [
+            run.results === 'volume' ? resultsOf(run) : { name: 'results', emptyDir: {} },
+            { name: 'scenario', configMap: { name: scenarioName(run) } },
+            { name: 'temporary', emptyDir: {} },
+            { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: run.resources.files } },
+          ],
         },
       },
-      spec: {
-        ...POD,
-        terminationGracePeriodSeconds: 30,
-        topologySpreadConstraints: [
-          {
-            maxSkew: 1,
-            topologyKey: 'kubernetes.io/hostname',
-            whenUnsatisfiable: 'ScheduleAnyway',
-            labelSelector: { matchLabels: labels('fleet') },
-          },
-        ],
-        containers: [shardOf(run)],
-        volumes: [
-          run.results === 'volume' ? resultsOf(run) : { name: 'results', emptyDir: {} },
-          { name: 'scenario', configMap: { name: scenarioName(run) } },
-          { name: 'temporary', emptyDir: {} },
-          { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: run.resources.files } },
-        ],
-      },
     },
-  },
-});
+  });
 
 const JOB_UID = { fieldRef: { fieldPath: "metadata.labels['batch.kubernetes.io/controller-uid']" } };
 
@@ -307,44 +301,42 @@ const resultsOf = (run: ClusterRun) => ({ name: 'results', persistentVolumeClaim
 const OWN_ENDS = exitCodesOf('fleet').filter((code) => code > 0 && code < 128);
 
 /** Retries a merge that a signal or a drained node has ended, but none that Muster has ended. */
-const mergeOf = (run: ClusterRun) => ({
-  apiVersion: 'batch/v1',
-  kind: 'Job',
-  metadata: { name: mergeName(run), labels: labels('merge') },
-  spec: {
-    backoffLimit: 3,
-    podFailurePolicy: {
-      rules: [
-        { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
-        { action: 'FailJob', onExitCodes: { containerName: 'merge', operator: 'In', values: OWN_ENDS } },
-      ],
-    },
-    template: {
-      metadata: { labels: labels('merge') },
-      spec: {
-        ...POD,
-        containers: [
-          {
-            name: 'merge',
-            image: run.image,
-            imagePullPolicy: 'IfNotPresent',
-            args: [
-              'merge',
-              RESULTS,
-              `--expect=${run.shards}`,
-              '--watch',
-              `--timeout=${run.timeout}`,
-              ...(run.results === 'network' ? [`--serve=${RESULTS_PORT}`, '--serve-host=0.0.0.0'] : []),
-            ],
-            env: [{ name: 'MUSTER_RUN_ID', valueFrom: JOB_UID }, ...resultsToken(run)],
-            ...(run.results === 'network' && { ports: [{ name: 'results', containerPort: RESULTS_PORT }] }),
-            resources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },
-            securityContext: CONTAINER,
-            volumeMounts: [{ name: 'results', mountPath: RESULTS }],
-          },
+const mergeOf = (run: ClusterRun) =>
+  resource('batch/v1', 'Job', mergeName(run), 'merge', {
+    spec: {
+      backoffLimit: 3,
+      podFailurePolicy: {
+        rules: [
+          { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+          { action: 'FailJob', onExitCodes: { containerName: 'merge', operator: 'In', values: OWN_ENDS } },
         ],
-        volumes: [resultsOf(run)],
+      },
+      template: {
+        metadata: { labels: labels('merge') },
+        spec: {
+          ...POD,
+          containers: [
+            {
+              name: 'merge',
+              image: run.image,
+              imagePullPolicy: 'IfNotPresent',
+              args: [
+                'merge',
+                RESULTS,
+                `--expect=${run.shards}`,
+                '--watch',
+                `--timeout=${run.timeout}`,
+                ...(run.results === 'network' ? [`--serve=${RESULTS_PORT}`, '--serve-host=0.0.0.0'] : []),
+              ],
+              env: [{ name: 'MUSTER_RUN_ID', valueFrom: JOB_UID }, ...resultsToken(run)],
+              ...(run.results === 'network' && { ports: [{ name: 'results', containerPort: RESULTS_PORT }] }),
+              resources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },
+              securityContext: CONTAINER,
+              volumeMounts: [{ name: 'results', mountPath: RESULTS }],
+            },
+          ],
+          volumes: [resultsOf(run)],
+        },
       },
     },
-  },
-});
+  });

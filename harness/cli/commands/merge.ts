@@ -28,34 +28,26 @@ const options = {
     defaultText: 'MUSTER_RUN_ID, else none',
   }),
   watch: OPTION.flag('Wait for shards that still run; needs --expect'),
-  serve: OPTION.whole('Port on which shards without a shared disk deliver results; needs --watch and --run-id', {
-    from: 0,
-    to: 65_535,
-  }),
+  serve: OPTION.port('Port on which shards without a shared disk deliver results; needs --watch and --run-id'),
   'serve-host': OPTION.text('Address to take them on', { default: '127.0.0.1' }),
-  'serve-cert': OPTION.text('Certificate of that server, PEM; otherwise it speaks HTTP without TLS', {
-    path: wholePath,
-  }),
-  'serve-key': OPTION.text('Its private key, PEM', { path: wholePath }),
+  'serve-cert': OPTION.file('Certificate of that server, PEM; otherwise it speaks HTTP without TLS'),
+  'serve-key': OPTION.file('Its private key, PEM'),
   timeout: OPTION.text('Give up waiting after this time', { default: '1h' }),
   'dead-after': OPTION.text('Consider a shard dead after this time without a sign of life', { default: '30s' }),
   threshold: OPTION.list('Threshold to evaluate in addition to those of the shards'),
-  out: OPTION.text('Folder for result.json and report.html', {
+  out: OPTION.file('Folder for result.json and report.html', {
     defaultText: `the first folder; ${APART} when that is a shard's own`,
-    path: wholePath,
   }),
 } as const satisfies OptionTable;
 
 export const merge = command({
   options,
-  examples: [
-    ['muster merge a b c --out all', 'Join three shards'],
-    ['muster merge /results --expect 8 --watch --run-id auto', 'Collect shards that were started with --run-id auto'],
-    [
-      'muster merge out --expect 8 --watch --run-id auto --serve 8443',
+  examples: Object.entries({
+    'muster merge a b c --out all': 'Join three shards',
+    'muster merge /results --expect 8 --watch --run-id auto': 'Collect shards that were started with --run-id auto',
+    'muster merge out --expect 8 --watch --run-id auto --serve 8443':
       'of shards that have --results, and no shared disk',
-    ],
-  ],
+  }),
   epilogue: `Exit codes: ${exitCodesText('fleet')}.`,
   async run(args) {
     using interrupt = interruptSignal();

@@ -14,7 +14,6 @@ import {
   timeFrom,
   urlFrom,
   WEB,
-  wholePath,
 } from '../options.ts';
 
 const SERVER = optionsIn('Server');
@@ -25,7 +24,7 @@ const DIALECT = SERVER.oneOf(DIALECTS, 'Names of headers, and what is answered w
 
 const clientOptions = {
   api: SERVER.oneOf(['device', 'platform'], 'The API that the client speaks to', { required: true }),
-  'seed-file': SERVER.text('Platform: the workspace that this YAML file describes', { path: wholePath }),
+  'seed-file': SERVER.file('Platform: the workspace that this YAML file describes'),
   devices: SERVER.whole('Platform: create this many devices, of which the first is online', {
     from: 0,
     to: 10_000,
@@ -54,13 +53,11 @@ const systemOptions = {
 
 export const mutateSystem = command({
   options: systemOptions,
-  examples: [
-    [
-      "MUSTER_API_KEY=… muster mutate system --api agent --url http://127.0.0.1:8080/beta --command './test.sh'",
+  examples: Object.entries({
+    "MUSTER_API_KEY=… muster mutate system --api agent --url http://127.0.0.1:8080/beta --command './test.sh'":
       'which defects of a robot the tests of a platform find',
-    ],
-    ["muster mutate system --api platform --command './test.sh'", 'which platform defects the tests of an agent find'],
-  ],
+    "muster mutate system --api platform --command './test.sh'": 'which platform defects the tests of an agent find',
+  }),
   epilogue:
     'With --api agent each run of the tests has a robot of its own in your platform, by MUSTER_DEVICE_ID and ' +
     'MUSTER_DEVICE_URL; it stays there, offline. With --api platform the tests start your agent, which finds its ' +
@@ -107,14 +104,12 @@ const HEARTBEAT = '1s';
 
 export const mutateClient = command({
   options: clientOptions,
-  examples: [
-    ["muster mutate client --api device --command 'npm test'", 'which defects of a Device API the tests find'],
-    ["muster mutate client --api platform --command 'pytest -q' --min-score 80", 'a gate for CI'],
-    [
-      "muster mutate client --api device --command './test.sh' --sample 20 --report mutation=mutate.json",
+  examples: Object.entries({
+    "muster mutate client --api device --command 'npm test'": 'which defects of a Device API the tests find',
+    "muster mutate client --api platform --command 'pytest -q' --min-score 80": 'a gate for CI',
+    "muster mutate client --api device --command './test.sh' --sample 20 --report mutation=mutate.json":
       'a few of each section, for a viewer',
-    ],
-  ],
+  }),
   epilogue:
     'The environment tells the tests where their server is: MUSTER_URL, MUSTER_SOCKET, MUSTER_PLATFORM_KEY, ' +
     'MUSTER_CONTROL_URL and others (fixtures/mutate/README.md). They run once on the faithful simulator, then on ' +

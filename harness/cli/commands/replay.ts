@@ -19,23 +19,20 @@ import {
   type ParsedCommand,
   type ReplayPlan,
   typedFrom,
-  wholePath,
 } from '../options.ts';
 
 export const replay = command({
   options: {
-    file: OPTION.text('A report written by --report json=FILE', { positional: true, required: true, path: wholePath }),
+    file: OPTION.file('A report written by --report json=FILE', { positional: true, required: true }),
     only: OPTION.list('Run only these checks; * matches anything'),
     keep: OPTION.flag('Keep the started target running after the replay, until Ctrl+C'),
   },
-  examples: [
-    ['muster replay run.json', 'everything that failed or warned'],
-    ['muster replay run.json --only device.events.replay.seam --keep', 'and look at the target afterwards'],
-    [
-      'muster replay run.json -- --socket /tmp/other.sock',
+  examples: Object.entries({
+    'muster replay run.json': 'everything that failed or warned',
+    'muster replay run.json --only device.events.replay.seam --keep': 'and look at the target afterwards',
+    'muster replay run.json -- --socket /tmp/other.sock':
       'on another target: options after -- replace those of the run',
-    ],
-  ],
+  }),
   epilogue:
     'A command, an address or a file that a report names is used again only where a run in this folder used it. ' +
     `Of another report, name the target after --.\n\nExit codes: ${exitCodesText('check')}.`,

@@ -9,14 +9,13 @@ import { paintOf, placesOf, reportWriter, type WritableFormat } from '../../repo
 import { looksLikeReport, readJson, reportFrom } from '../../reports/json.ts';
 import { RunListeners } from '../../runner/run.ts';
 import { endingText, fleetIn, isFleet, summaryText } from '../fleet-summary.ts';
-import { command, OPTION, REPORTED, wholePath } from '../options.ts';
+import { command, OPTION, REPORTED } from '../options.ts';
 
 export const report = command({
   options: {
-    file: OPTION.text("A report of `muster check` in JSON, or a fleet's result.json", {
+    file: OPTION.file("A report of `muster check` in JSON, or a fleet's result.json", {
       positional: true,
       required: true,
-      path: wholePath,
     }),
     report: OPTION.list(`Report: ${REPORT_FORMATS_TEXT}; of a fleet, pretty or html`, REPORTED),
     verbose: OPTION.flag('Show a line for each check that passed, too'),

@@ -47,12 +47,11 @@ const deviceOptions = {
   socket: { ...transportArguments.socket, path: wholePath },
   discovery: { ...transportArguments.discovery, path: wholePath },
   control: WHERE.text('Serve the control API on this port or unix socket', { path: pathOfSocket }),
-  'control-token': WHERE.text('File with the token of a control API on a port; made if it is missing', {
+  'control-token': WHERE.file('File with the token of a control API on a port; made if it is missing', {
     defaultText: 'a new token, in the ready line',
-    path: wholePath,
   }),
   ...consoleOptions,
-  dir: ROBOT.text('Directory of the robot (required); created if missing', { path: wholePath }),
+  dir: ROBOT.file('Directory of the robot (required); created if missing'),
   retain: ROBOT.whole('Maximum number of events kept', { from: 1, default: 2000 }),
   'retain-bytes': ROBOT.text('Maximum size of the events kept, e.g. 1MB'),
   heartbeat: ROBOT.text('Time between heartbeats of a stream', { default: '30s' }),
@@ -176,19 +175,14 @@ async function orUsage(running: Promise<number>): Promise<number> {
 
 export const simulateDeviceCommand = command({
   options: deviceOptions,
-  examples: [
-    ['muster simulate device --socket /tmp/robot.sock --dir /tmp/robot', 'a robot to develop against'],
-    [
-      'muster simulate device --socket r.sock --dir r --control c.sock',
+  examples: Object.entries({
+    'muster simulate device --socket /tmp/robot.sock --dir /tmp/robot': 'a robot to develop against',
+    'muster simulate device --socket r.sock --dir r --control c.sock':
       'one that can be driven: curl --unix-socket c.sock -d \'{"count":3}\' http://x/events',
-    ],
-    ['muster simulate device --socket r.sock --dir r --defect ids-restart-at-one', 'one that is wrong in a known way'],
-    ['muster simulate device --socket r.sock --dir r --ui', 'with a page to watch and drive it'],
-    [
-      'muster simulate device --socket r.sock --scenario torn-data',
-      'a stream that is cut off in an event, for a client',
-    ],
-  ],
+    'muster simulate device --socket r.sock --dir r --defect ids-restart-at-one': 'one that is wrong in a known way',
+    'muster simulate device --socket r.sock --dir r --ui': 'with a page to watch and drive it',
+    'muster simulate device --socket r.sock --scenario torn-data': 'a stream that is cut off in an event, for a client',
+  }),
   epilogue: `Exit codes: ${exitCodesText('simulate')}.`,
   async run(args) {
     if (args.scenario !== undefined) return await playScenario(args.scenario, args);

@@ -4,7 +4,7 @@ import { isLoopback, LOOPBACK, urlHost } from '../../../simulators/platform/addr
 import type { PlatformOptions } from '../../../simulators/platform/index.ts';
 import { defined } from '../../common/defined.ts';
 import { EXIT, exitCodesText, UsageError, untilSignal, usage } from '../../common/usage.ts';
-import { DIALECT_NAMES, DIALECTS, NEWEST_VERSION } from '../../contract/versions.ts';
+import { DIALECTS, NAMES_BY_DIALECT, NEWEST_VERSION } from '../../contract/versions.ts';
 import { behaviourAsked, printsLists } from '../find-behaviour.ts';
 import {
   command,
@@ -17,7 +17,6 @@ import {
   pairFrom,
   textFrom,
   uiPortOf,
-  wholePath,
 } from '../options.ts';
 
 const API = optionsIn('Platform API');
@@ -25,7 +24,7 @@ const AGENTS = optionsIn('Agents');
 const WRONG = optionsIn('Deviations');
 
 export const platformOptionTable = {
-  port: API.whole('Port; 0 takes any free one', { from: 0, to: 65_535, default: 0 }),
+  port: API.port('Port; 0 takes any free one', { default: 0 }),
   host: API.text(
     'Address to listen on, for robots on other machines: 0.0.0.0 is every one; control and page stay on loopback',
     { default: LOOPBACK },
@@ -34,22 +33,18 @@ export const platformOptionTable = {
     secret: 'MUSTER_API_KEY',
     defaultText: 'one generated key',
   }),
-  db: API.text('SQLite file that keeps the state', { defaultText: 'in memory', path: wholePath }),
+  db: API.file('SQLite file that keeps the state', { defaultText: 'in memory' }),
   devices: API.whole('Create this many devices in an empty workspace', { from: 0, to: 10_000_000 }),
-  'seed-file': API.text('Create the workspace that this YAML file describes, in an empty one', { path: wholePath }),
+  'seed-file': API.file('Create the workspace that this YAML file describes, in an empty one'),
   seed: API.text('Seed of ids, the workspace and faults'),
-  control: API.whole('Serve the control API on this port: reset, snapshots, planned answers, devices', {
-    from: 0,
-    to: 65_535,
-  }),
-  'control-token': API.text('File with the token of the control API; made if it is missing', {
+  control: API.port('Serve the control API on this port: reset, snapshots, planned answers, devices'),
+  'control-token': API.file('File with the token of the control API; made if it is missing', {
     defaultText: 'a new token, in the ready line',
-    path: wholePath,
   }),
   dialect: API.oneOf(DIALECTS, 'Header and claim names', { default: 'spec' }),
-  'tls-cert': API.text('Certificate (PEM): HTTP and the embedded broker speak TLS', { path: wholePath }),
-  'tls-key': API.text('Its private key (PEM)', { path: wholePath }),
-  'mqtt-port': AGENTS.whole('Port of the embedded broker', { from: 0, to: 65_535, defaultText: 'any free one' }),
+  'tls-cert': API.file('Certificate (PEM): HTTP and the embedded broker speak TLS'),
+  'tls-key': API.file('Its private key (PEM)'),
+  'mqtt-port': AGENTS.port('Port of the embedded broker', { defaultText: 'any free one' }),
   mqtt: AGENTS.text('URL (mqtt or mqtts) of a broker to use instead of the embedded one; or none'),
   'min-key-bits': AGENTS.whole('Smallest RSA key accepted from a device', {
     from: 512,
@@ -172,7 +167,7 @@ export const simulatePlatformCommand = command({
   epilogue:
     'When it is ready it writes one line of JSON to stdout: url is the base of the Platform API, api_key the ' +
     'key when none was given. With --host 0.0.0.0 or :: they name an address of this machine that others can ' +
-    `reach. Every request carries X-API-Key and the version, e.g. ${DIALECT_NAMES.spec.versionHeader}: ` +
+    `reach. Every request carries X-API-Key and the version, e.g. ${NAMES_BY_DIALECT.spec.versionHeader}: ` +
     `${NEWEST_VERSION}; what a version has is at URL/openapi/VERSION.json. Content is not checked against ` +
     'config schemas in CUE. Devices of --devices are never online, because nothing is connected; a seed file can ' +
     `make some online without an agent.\n\nExit codes: ${exitCodesText('simulate')}.`,

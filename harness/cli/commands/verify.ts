@@ -25,28 +25,26 @@ import { DAY, type Statement } from '../../reports/certificate/statement.ts';
 import { paintOf, placesOf, reportWriter, type WritableFormat } from '../../reports/format.ts';
 import { digestOf } from '../../targets/identity.ts';
 import { loadSuites } from '../catalogue.ts';
-import { columns, command, OPTION, REPORTED, wholePath } from '../options.ts';
+import { columns, command, OPTION, REPORTED } from '../options.ts';
 import { VERSION } from '../version.ts';
 
 export const verify = command({
   options: {
-    file: OPTION.text('Certificate', { positional: true, required: true, path: wholePath }),
-    key: OPTION.text('Public key of the signer (PEM)', { required: true, path: wholePath }),
+    file: OPTION.file('Certificate', { positional: true, required: true }),
+    key: OPTION.file('Public key of the signer (PEM)', { required: true }),
     digest: OPTION.text('Digest of the artifact that the certificate must cover (sha256:…)', { conflicts: 'artifact' }),
-    artifact: OPTION.text('Artifact that the certificate must cover', { path: wholePath }),
+    artifact: OPTION.file('Artifact that the certificate must cover'),
     'max-age': OPTION.text('Refuse a run that began longer ago, e.g. 90d'),
     'at-least': OPTION.text('Refuse requirements of an earlier date, e.g. 2026-11-25'),
     json: OPTION.flag('Print the verified statement as JSON'),
     report: OPTION.list('Report: pretty, html or json, each with =FILE', REPORTED),
   },
-  examples: [
-    ['muster verify certificate.json --key vendor.pub', 'what is claimed, and what is not'],
-    [
-      'muster verify certificate.json --key vendor.pub --artifact ./agent',
+  examples: Object.entries({
+    'muster verify certificate.json --key vendor.pub': 'what is claimed, and what is not',
+    'muster verify certificate.json --key vendor.pub --artifact ./agent':
       'and that it is about this file, and no other one',
-    ],
-    ['muster verify certificate.json --key vendor.pub --report html=certificate.html', 'the same as a page'],
-  ],
+    'muster verify certificate.json --key vendor.pub --report html=certificate.html': 'the same as a page',
+  }),
   epilogue: `Exit codes: ${exitCodesText('verify')}.`,
   async run({ file, key, digest, artifact, json, report = [json ? 'json' : 'pretty'], ...limited }) {
     const { 'max-age': age, 'at-least': atLeast } = limited;

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { lives } from '../../common/testing/processes.ts';
 import { Running, typed, useFolder } from '../testing/muster.ts';
 
 const at = useFolder();
@@ -9,15 +10,6 @@ function start(name: string): { demo: Running; scratch: string; out: string } {
   mkdirSync(scratch);
   const demo = new Running(typed`demo --robots 12 --seed 3 --out ${out}`, { env: { TMPDIR: scratch } });
   return { demo, scratch, out };
-}
-
-function groupIsGone(leader: number): boolean {
-  try {
-    process.kill(-leader, 0);
-    return false;
-  } catch {
-    return true;
-  }
 }
 
 describe('the demo', () => {
@@ -30,7 +22,7 @@ describe('the demo', () => {
     const files = ['device', 'fleet', 'platform'].flatMap((name) => [`${name}.html`, `${name}.json`]);
     expect(readdirSync(out).sort()).toEqual(files);
     expect(readdirSync(scratch)).toEqual([]);
-    expect(groupIsGone(demo.child.pid ?? 0)).toBe(true);
+    expect(lives(-(demo.child.pid ?? 0))).toBe(false);
   });
 
   it('leaves no process, socket or file when it is stopped in the middle', async () => {
@@ -41,6 +33,6 @@ describe('the demo', () => {
     expect(stdout).toContain('stopped');
     expect(code).toBe(130);
     expect(existsSync(scratch) ? readdirSync(scratch) : []).toEqual([]);
-    expect(groupIsGone(demo.child.pid ?? 0)).toBe(true);
+    expect(lives(-(demo.child.pid ?? 0))).toBe(false);
   });
 });

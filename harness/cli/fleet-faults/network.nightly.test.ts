@@ -38,11 +38,7 @@ it.skipIf(noNamespaces !== '')(`fleet and platform notice an unplugged cable${no
   await scene.agree(platform.url);
 });
 
-async function outage(
-  scene: Scene,
-  platform: Addresses,
-  broker: { stop(): Promise<void>; start(): Promise<void> },
-): Promise<void> {
+async function outage(scene: Scene, platform: Addresses, broker: { stop(): Promise<void>; start(): Promise<void> }) {
   const fleet = scene.fleet({ phases: rollouts('3s', '500ms'), platform });
   await fleet.deployments(platform.url, 3);
   await broker.stop();
@@ -66,8 +62,7 @@ it('a fleet rolls out despite an outage of the broker, and names the outage', as
 it.skipIf(mosquittoPath === undefined)('a fleet rolls out despite a Mosquitto outage and names it', async () => {
   await using scene = new Scene();
   await using mosquitto = await runMosquitto(mosquittoPath ?? '');
-  const platform = await scene.platform({ mqtt: mosquitto.url });
-  await outage(scene, platform, mosquitto);
+  await outage(scene, await scene.platform({ mqtt: mosquitto.url }), mosquitto);
 });
 
 /** Long enough ago that a certificate issued then has expired. */

@@ -1,6 +1,6 @@
 import { MUTATION_FORMATS_TEXT } from '../../reports/mutation/formats.ts';
 import { SUBJECT_KINDS } from '../../reports/mutation/report.ts';
-import { type OptionsOf, type OptionTable, optionsIn, REPORTED, wholePath } from '../options.ts';
+import { type OptionsOf, type OptionTable, optionsIn, REPORTED } from '../options.ts';
 
 const TESTS = optionsIn('Tests');
 const WHICH = optionsIn('Which servers');
@@ -30,7 +30,7 @@ export const mutateOptions = {
     to: 100,
     defaultText: '100',
   }),
-  baseline: OUTCOME.text('Known survivors, with reason, owner and expiry', { path: wholePath }),
+  baseline: OUTCOME.file('Known survivors, with reason, owner and expiry'),
   'update-baseline': OUTCOME.flag('Write what survived into the baseline, and say what changes'),
   report: OUTCOME.list(MUTATION_FORMATS_TEXT, REPORTED),
   verbose: OUTCOME.flag('Pretty report: give the reason for each server that was not run'),

@@ -8,7 +8,7 @@ import {
 import { defined } from '../../common/defined.ts';
 import { quote } from '../../common/usage.ts';
 import { CLIENT_VARIABLES } from '../../contract/client.ts';
-import { DIALECT_NAMES, type Dialect, NEWEST_VERSION } from '../../contract/versions.ts';
+import { type Dialect, NAMES_BY_DIALECT, NEWEST_VERSION } from '../../contract/versions.ts';
 import type { Server, SubjectSource } from '../../mutate/plan.ts';
 import { deviatingServers, type Requirements, VARIABLES } from './subjects.ts';
 
@@ -89,7 +89,7 @@ export function serverOf(platform: SimulatedPlatform, more: Readonly<Record<stri
 
 export const headersOf = (dialect: Dialect): Record<string, string> => ({
   'x-api-key': KEY,
-  [DIALECT_NAMES[dialect].versionHeader]: NEWEST_VERSION,
+  [NAMES_BY_DIALECT[dialect].versionHeader]: NEWEST_VERSION,
 });
 
 /** Reads ids from a correct platform, because a defect may hide records. */

@@ -8,11 +8,9 @@ import type { Check, Requirement } from '../../runner/types.ts';
 
 export type Requirements = ReadonlyMap<string, Pick<Requirement, 'id' | 'section' | 'text' | 'clause'>>;
 
-export const requirementsOf = ({
-  checks,
-}: {
-  checks: readonly Pick<Check<never>, 'id' | 'requirement'>[];
-}): Requirements =>
+type Checks = readonly Pick<Check<never>, 'id' | 'requirement'>[];
+
+export const requirementsOf = ({ checks }: { checks: Checks }): Requirements =>
   new Map(checks.flatMap(({ id, requirement }) => [id, requirement.id].map((key) => [key, requirement] as const)));
 
 interface Deviations<B> {

@@ -1,4 +1,3 @@
-/** Documents and commands of the project. For tests. */
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { COMMANDS, type CommandEntry } from '../commands.ts';

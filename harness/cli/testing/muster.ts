@@ -110,10 +110,7 @@ export function withoutPackages(...names: readonly string[]): NodeJS.ProcessEnv 
 export const muster = (...words: string[]): Promise<Ended> => new Running(words).ended;
 
 /** Splits a command line at blanks; an inserted text stays one word, an inserted list becomes several. */
-export function typed(
-  line: TemplateStringsArray,
-  ...values: readonly (string | number | readonly string[])[]
-): string[] {
+export function typed(line: TemplateStringsArray, ...values: readonly (string | number | readonly string[])[]) {
   const put = values.values();
   const next = (): string[] => [put.next().value ?? []].flat().map(String);
   const written = line.join('\0').trim().split(/\s+/);

@@ -40,10 +40,7 @@ export function expectOutputsIn(said: string): void {
 
 const lastCommand = (block: string): string => block.split('\n').at(-1) ?? '';
 
-export async function runReadme(
-  home: string,
-  env: NodeJS.ProcessEnv,
-): Promise<{ said: string; ends: string[]; expected: string[] }> {
+export async function runReadme(home: string, env: NodeJS.ProcessEnv) {
   writeFileSync(join(home, 'blocks.sh'), script(await closedPort()));
   const shell = spawn('bash', ['blocks.sh'], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';

@@ -4,6 +4,7 @@ import { referenceBehaviour as clientReference } from '../../../simulators/clien
 import { runClient } from '../../../simulators/client/run.ts';
 import { eventually, scratch } from '../../../simulators/common/testing/scratch.ts';
 import { clientDefects } from '../../../simulators/defects/client/index.ts';
+import { named, type Variant } from '../../../simulators/defects/define.ts';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
 import {
@@ -22,16 +23,8 @@ import { type Place, Relay, type Tap } from '../../watch/relay.ts';
 import type { ServerAddress, Traffic } from '../../watch/traffic.ts';
 import { type TransportKind, type WatchedApi, watchSuite } from '../watching/suite.ts';
 
-const planted = <B>(
-  all: readonly { name: string; behaviour(reference: B): B }[],
-  name: string | undefined,
-  to: B,
-): B => {
-  if (name === undefined) return to;
-  const found = all.find((each) => each.name === name);
-  if (found === undefined) throw new Error(`there is no defect or variant ${name}`);
-  return found.behaviour(to);
-};
+const planted = <B>(all: readonly Variant<B>[], name: string | undefined, to: B): B =>
+  name === undefined ? to : named('defect or variant', all, name).behaviour(to);
 
 type Watched = Awaited<ReturnType<typeof watch>>;
 
@@ -82,13 +75,8 @@ export interface DeviceDay {
   day(device: SimulatedDevice, watched: Watched): Promise<void>;
 }
 
-export async function watchedDevice({
-  defect,
-  clientDefect,
-  faults = [],
-  retain = 2000,
-  day,
-}: DeviceDay): Promise<Watched> {
+export async function watchedDevice(options: DeviceDay): Promise<Watched> {
+  const { defect, clientDefect, faults = [], retain = 2000, day } = options;
   using home = scratch();
   const [real, socket] = [join(home.path, 'a.sock'), join(home.path, 'w.sock')];
   await using device = await simulateDevice({
@@ -117,11 +105,7 @@ export async function watchedDevice({
   return watched;
 }
 
-export const called = (
-  values: ClientValues,
-  defect: string | undefined,
-  signal = new AbortController().signal,
-): Promise<number> =>
+export const called = (values: ClientValues, defect?: string, signal = new AbortController().signal): Promise<number> =>
   runClient({
     variables: clientVariables(values),
     behaviour: planted(clientDefects, defect, clientReference),
@@ -134,7 +118,7 @@ export const dayUntil =
   (holds: (watched: Watched) => boolean): DeviceDay['day'] =>
   async (device, watched) => {
     await device.deploy({});
-    await called({ job: 'current', ...watched.device }, undefined);
+    await called({ job: 'current', ...watched.device });
     await eventually(async () => {
       await device.publish(2);
       if (!holds(watched)) throw new Error(`found: ${watched.found.join(' ')}; decided: ${watched.decided.join(' ')}`);
@@ -179,9 +163,8 @@ export async function watchedPlatform(day: PlatformDay): Promise<Watched> {
   const platformUrl = `http://127.0.0.1:${watched.relay.port}${base}`;
   const ask = (at: string, named: string): Promise<Response> =>
     fetch(at, { headers: { 'x-api-key': KEY, 'service-version': named } });
-  const { data } = (await (await ask(`${platform.url}/devices?limit=1`, NEWEST_VERSION)).json()) as {
-    data: { id: string }[];
-  };
+  const shown = await ask(`${platform.url}/devices?limit=1`, NEWEST_VERSION);
+  const { data } = (await shown.json()) as { data: { id: string }[] };
   const usual = { platformUrl, platformKey: KEY, platformVersion: version, device: data[0]?.id };
   for (const job of jobs) await called({ ...usual, ...job }, clientDefect);
   for (const path of asks) await (await ask(`${platformUrl}${path}`, version)).text();

@@ -16,8 +16,7 @@ import {
 it('a watch finds dead-cursor when the cursor of the client has expired', { timeout: 120_000 }, async () => {
   const id = 'client.expired.goes-on.watched';
   const rare = { clientDefect: 'dead-cursor', faults: BROKEN_LINK, retain: 2 };
-  const watched = await watchedDevice({ ...rare, day: untilFound(id) });
-  expect(watched.found).toEqual([id]);
+  expect((await watchedDevice({ ...rare, day: untilFound(id) })).found).toEqual([id]);
 });
 
 describe('a watch finds nothing in a legal choice', { timeout: 120_000 }, () => {

@@ -129,8 +129,7 @@ test.each<[string, string, object[], string[]]>([
   const entries = [entry('/beta/devices', [VERSION]), entry('/favicon.ico', [VERSION, ...others])];
   const { found, lacks } = await judged('platform', entries, { creator: name });
   expect(found.filter((id) => id.startsWith('client.'))).toEqual(expected);
-  const isNamed = lacks.includes('requests of which a browser may have left out credentials: 2');
-  expect(isNamed).toBe(expected.length === 0);
+  expect(lacks.includes('requests of which a browser may have left out credentials: 2')).toBe(expected.length === 0);
 });
 
 test.each<[string, string, Pairs, string[]]>([

@@ -65,8 +65,7 @@ test.each<[string, (index: number) => string]>([
   ['X-Forwarded-For', (index) => `10.0.0.${index % 3}`],
 ])('clients behind a proxy that adds %s are not judged as one client', async (name, value) => {
   const steps = Array.from({ length: 9 }, (_, index): Step => {
-    const headers: Pairs = [...KEY, [name, value(index)]];
-    return { ...busy(index * 100 + Math.floor(index / 3) * 5000, 0), headers };
+    return { ...busy(index * 100 + Math.floor(index / 3) * 5000, 0), headers: [...KEY, [name, value(index)]] };
   });
   expect(await foundIn('platform', steps)).toEqual([]);
 });
@@ -183,8 +182,7 @@ test.each<[string, readonly Step[]]>([
     [0, 100, 0, 100, 0, 100].map((offset, index) => listPage(index * 1000, 100, offset, '&expand=total_count')),
   ],
 ])('several readers of a list on one connection, %s, cause no paging finding', async (_, pages) => {
-  const goesOn = listPage(6000, 100, 200);
-  expect(await pagesFound([...pages, goesOn])).toEqual([]);
+  expect(await pagesFound([...pages, listPage(6000, 100, 200)])).toEqual([]);
 });
 
 test('a request needs a cookie or an API key', async () => {

@@ -1,5 +1,5 @@
 import { commonOptions, deviceTargetOptions, platformTargetOptions } from '../check-options.ts';
-import { consoleOptions, type OptionsOf, type OptionTable, optionsIn, pathOfSocket, wholePath } from '../options.ts';
+import { consoleOptions, type OptionsOf, type OptionTable, optionsIn, pathOfSocket } from '../options.ts';
 
 const WHERE = optionsIn('Where');
 const RECORDING = optionsIn('Recording');
@@ -12,18 +12,13 @@ const { only, section, requirements, bail, report, verbose, baseline, 'fail-on':
 const LIVE = { conflicts: 'replay' } as const;
 
 const both = {
-  'tls-cert': WHERE.text('Certificate (PEM) to serve clients over TLS; needs --url', { path: wholePath, ...LIVE }),
-  'tls-key': WHERE.text('Private key of it (PEM)', { path: wholePath, ...LIVE }),
-  record: RECORDING.text('Write what is seen to this file, without secrets, as lines of JSON', {
-    path: wholePath,
-    ...LIVE,
-  }),
+  'tls-cert': WHERE.file('Certificate (PEM) to serve clients over TLS; needs --url', LIVE),
+  'tls-key': WHERE.file('Private key of it (PEM)', LIVE),
+  record: RECORDING.file('Write what is seen to this file, without secrets, as lines of JSON', LIVE),
   'record-size': RECORDING.text('Size at which the file is renamed to FILE.1; FILE.1 to FILE.4 are kept', {
     default: '100MB',
   }),
-  replay: RECORDING.text('Judge a recording again, or the HAR of any tool, and connect to nothing', {
-    path: wholePath,
-  }),
+  replay: RECORDING.file('Judge a recording again, or the HAR of any tool, and connect to nothing'),
   ui: { ...CONSOLE.flag('Serve a page of what is seen and found, on loopback; its address is printed as ui'), ...LIVE },
   'ui-port': { ...consoleOptions['ui-port'], ...LIVE },
   only,

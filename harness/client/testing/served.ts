@@ -3,10 +3,7 @@ import { onTestFinished } from 'vitest';
 import { served } from '../../common/testing/servers.ts';
 import { HttpClient, type HttpClientOptions } from '../http.ts';
 
-export async function clientOf(
-  server: Server | string,
-  options: Omit<HttpClientOptions, 'endpoint'> = {},
-): Promise<HttpClient> {
+export async function clientOf(server: Server | string, options: Omit<HttpClientOptions, 'endpoint'> = {}) {
   const origin = typeof server === 'string' ? server : (await served(server)).url;
   const http = new HttpClient({ endpoint: { origin }, ...options });
   onTestFinished(() => http.close());
@@ -15,3 +12,18 @@ export async function clientOf(
 
 export const talking = (say: (socket: Socket) => void): Promise<HttpClient> =>
   clientOf(createServer((socket) => say(socket.resume())));
+
+/** Sends `begin`, and then pieces without end, after the first bytes of the client. */
+export const pouring = (begin: string, piece: (index: number) => string): Promise<HttpClient> =>
+  talking((socket) => {
+    let index = 0;
+    const pour = (): void => {
+      while (!socket.destroyed && socket.write(piece(index))) index += 1;
+      index += 1;
+      socket.once('drain', pour);
+    };
+    socket.once('data', () => {
+      socket.write(begin);
+      pour();
+    });
+  });

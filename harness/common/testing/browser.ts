@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 export const CHROMIUM = PLACES.find((path) => existsSync(path));
@@ -49,29 +48,20 @@ export async function openIn(browser: Browser, form: Form, file: string): Promis
   page.on('pageerror', (error) => errors.push(error.message));
   page.on('console', (message) => (message.type() === 'error' ? errors.push(message.text()) : undefined));
   await page.goto(pathToFileURL(file).href);
-  assert.deepEqual(
-    asked.filter((url) => !url.startsWith('file:')),
-    [],
-  );
-  assert.deepEqual(errors, []);
-  assert.ok(await fits(page));
+  expect(asked.filter((url) => !url.startsWith('file:'))).toEqual([]);
+  expect(errors).toEqual([]);
+  expect(await fits(page)).toBe(true);
   return page;
 }
 
 const PATIENCE_MS = 200_000;
 
-interface ConsolePage {
-  page: Page;
-  wrong: string[];
-}
-
 export async function openConsole(
   browser: Browser,
   url: string,
-  look: { width?: number; height?: number; dark?: boolean } = {},
-): Promise<ConsolePage> {
-  const { width = 1400, height = 1000, dark = false } = look;
-  const page = await browser.newPage({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' });
+  { width = 1400, dark = false }: { width?: number; dark?: boolean } = {},
+) {
+  const page = await browser.newPage({ viewport: { width, height: 1000 }, colorScheme: dark ? 'dark' : 'light' });
   page.setDefaultTimeout(PATIENCE_MS);
   const wrong: string[] = [];
   page.on('pageerror', (error) => wrong.push(error.message));

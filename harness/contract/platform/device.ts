@@ -6,9 +6,8 @@ import { atLeast, type SupportedVersion } from '../versions.ts';
 import { fieldsIn, type Operation, operationsOn, printable, resource } from './operation.ts';
 
 export const DEVICE_STATUSES = ['inactive', 'activating', 'online', 'offline', 'archived'] as const;
-type DeviceStatus = (typeof DEVICE_STATUSES)[number];
 
-const deviceStatuses = (version: SupportedVersion): readonly DeviceStatus[] =>
+const deviceStatuses = (version: SupportedVersion): readonly (typeof DEVICE_STATUSES)[number][] =>
   atLeast(version, 'everglades') ? DEVICE_STATUSES : ['inactive', 'activating', 'online', 'offline'];
 
 const fields = {

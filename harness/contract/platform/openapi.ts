@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { defined } from '../../common/defined.ts';
 import { errorBody, LIST_LIMITS, listEnvelope } from '../lists.ts';
 import { nullable, Type } from '../shape.ts';
-import { DIALECT_NAMES, type Dialect, type SupportedVersion } from '../versions.ts';
+import { type Dialect, NAMES_BY_DIALECT, type SupportedVersion } from '../versions.ts';
 import { schemaDocument } from './config-schema.ts';
 import {
   type Expansion,
@@ -105,7 +105,7 @@ function answerOf({ answer, kind, list }: Operation): Json {
 
 function parametersOf(operation: Operation, version: SupportedVersion, dialect: Dialect): Json[] {
   const resource = operation.kind === undefined ? undefined : RESOURCES[operation.kind];
-  const { versionHeader } = DIALECT_NAMES[dialect];
+  const { versionHeader } = NAMES_BY_DIALECT[dialect];
   const { limitDefault, limitMinimum, limitMaximum, offsetDefault } = LIST_LIMITS;
   const clamped = `Page size, clamped to ${limitMinimum} to ${limitMaximum}`;
   // Accepts any integer, because a server clamps values (section 8 of the specification).

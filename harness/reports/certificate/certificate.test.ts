@@ -26,15 +26,6 @@ test('a certificate is an in-toto statement with the test-result predicate', () 
   expect(problems({ ...statementOf(complete(), suites), subject: [{ name: 'x' }] })).not.toEqual([]);
 });
 
-test.each([
-  ['in a year that is to come', { started_at: '2099-01-01T00:00:00.000Z' }, /to come by the clock of this machine/],
-  ['before its requirements', { started_at: '1999-01-01T00:00:00.000Z' }, /before its requirements of 2026-11-21/],
-  ['with requirements of no day', { requirements_version: 'soon' }, /its requirements are of soon/],
-])('a run %s is refused', (_, change, said) => {
-  const signed = forged(({ predicate }) => Object.assign(predicate.muster, change));
-  expect(() => verifyCertificate(signed, publicKey)).toThrow(said);
-});
-
 test('a certificate expires by its own date, or by the limits of its reader', () => {
   const ended = forged(changed({ valid_until: '2026-12-31' }));
   const verify = (options: object) => () => verifyCertificate(ended, publicKey, options);
@@ -103,6 +94,9 @@ const changed =
     Object.assign(predicate.muster, members);
 
 test.each<[string, RegExp, (statement: Statement) => unknown]>([
+  ['a run to come', /to come by the clock of this machine/, changed({ started_at: '2099-01-01T00:00:00.000Z' })],
+  ['a run too early', /before its requirements of 2026-11-21/, changed({ started_at: '1999-01-01T00:00:00.000Z' })],
+  ['requirements of no day', /its requirements are of soon/, changed({ requirements_version: 'soon' })],
   ['a wrong result', /the verdicts say WARNED/, ({ predicate }) => Object.assign(predicate, { result: 'PASSED' })],
   ['a list that lacks a verdict', /passedTests is not what/, ({ predicate }) => predicate.passedTests.pop()],
   ['no reason for one left out', /without a reason/, ({ predicate }) => delete predicate.muster.verdicts[2]?.reason],
@@ -185,8 +179,7 @@ test('a certificate names its requirement set and the digest of the set', () => 
 
 test('a certificate of an older set is checked against that set', () => {
   const since = (date: string) => {
-    const id = `device.since-${date}`;
-    const due = requirement({ id, level: 'MUST', section: '6.1', since: date, text: 'x' });
+    const due = requirement({ id: `device.since-${date}`, level: 'MUST', section: '6.1', since: date, text: 'x' });
     return checks<never>()(due, date === '2026-11-21' ? {} : { needs: ['drive'] }, async () => {});
   };
   const dates = ['2026-11-21', '2027-06-01'];

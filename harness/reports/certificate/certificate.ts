@@ -182,13 +182,6 @@ const API_NAMES = {
 /** Control that kills a process which Muster started, so that the kill needs no proof. */
 const OWN_PROCESS = 'process';
 
-export interface Claims {
-  headline: string;
-  about: string;
-  claims: string[];
-  not: string[];
-}
-
 export const verdictOf = ({ result, muster }: Predicate): string =>
   `${result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT'}: ${conformantTo(muster)}`;
 
@@ -202,7 +195,9 @@ export const decisionsIn = ({ predicate }: Statement): string[] =>
       return `${SYMBOLS[verdict.outcome]} ${verdict.id}: ${decided}`;
     });
 
-export function claimsOf({ subject: [subject], predicate }: Statement, own?: OwnSuites): Claims {
+export type Claims = ReturnType<typeof claimsOf>;
+
+export function claimsOf({ subject: [subject], predicate }: Statement, own?: OwnSuites) {
   const { muster, result, failedTests } = predicate;
   const { requirements_version: date, valid_until: until, signer, verdicts } = muster;
   const named = (wanted: Outcome): string[] => verdicts.filter(({ outcome }) => outcome === wanted).map(({ id }) => id);
@@ -297,7 +292,7 @@ const firstOf = (ids: readonly string[]): string => ids.slice(0, FEW).join(', ')
 function identityIn(
   subject: Statement['subject'][number] | undefined,
   { digest_of: of, executable, digest_missing: missing, artifact }: Predicate['muster'],
-): Pick<Claims, 'claims' | 'not'> {
+) {
   const digest = `sha256:${subject?.digest.sha256}`;
   const named = artifact === undefined ? undefined : `sha256:${artifact.digest.sha256}`;
   const claims: string[] = [];

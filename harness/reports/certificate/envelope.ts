@@ -11,7 +11,7 @@ import {
 } from 'node:crypto';
 import { closeSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { Static } from 'typebox';
-import { UsageError } from '../../common/usage.ts';
+import { NamedError, UsageError } from '../../common/usage.ts';
 import { readInputText, whyNot } from '../../common/user-files.ts';
 import { exact, shape, Type } from '../../contract/shape.ts';
 
@@ -115,9 +115,7 @@ const envelope = shape(
   }),
 );
 
-export class Refused extends Error {
-  override name = 'Refused';
-}
+export class Refused extends NamedError {}
 
 export function preAuthenticationEncoding(payloadType: string, payload: Buffer): Buffer {
   const head = `DSSEv1 ${Buffer.byteLength(payloadType)} ${payloadType} ${payload.length} `;

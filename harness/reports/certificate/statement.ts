@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Static } from 'typebox';
 import { defined } from '../../common/defined.ts';
-import { DATE, exact, oneOf, shape, Type, UtcTimestamp } from '../../contract/shape.ts';
+import { DAY_FORM, exact, oneOf, shape, Type, UtcTimestamp } from '../../contract/shape.ts';
 import { differences } from '../../runner/declarations.ts';
 import { decidedNumber } from '../../runner/results.ts';
 import {
@@ -24,7 +24,7 @@ import { Refused } from './envelope.ts';
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 const TEST_RESULT = 'https://in-toto.io/attestation/test-result/v0.1';
 
-export const DAY = new RegExp(`^${DATE}$`);
+export const DAY = new RegExp(DAY_FORM);
 
 const text = Type.String();
 const sha256 = exact({ sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) });
@@ -68,7 +68,7 @@ export const statement = shape(
         runs: Type.Optional(Type.Number()),
         started_at: UtcTimestamp,
         duration_ms: Type.Integer({ minimum: 0 }),
-        valid_until: Type.String({ pattern: DAY.source }),
+        valid_until: Type.String({ pattern: DAY_FORM }),
         signer: Type.Optional(text),
         transport: text,
         control: text,
@@ -162,7 +162,7 @@ export interface SignersWords {
 }
 
 /** Throws Refused if the run cannot be certified. */
-export function statementOf(report: Report, suites: SuitesDigest, words: SignersWords = {}): Statement {
+export function statementOf(report: Report, suites: Own['suites'], words: SignersWords = {}): Statement {
   const why = whyNotCertifiable(report);
   if (why !== undefined) throw new Refused(`no certificate: ${why}`);
   const { target, api, requirements_version: date, requirements_digest: digest } = report;
@@ -187,7 +187,7 @@ export function statementOf(report: Report, suites: SuitesDigest, words: Signers
       ...tests,
       muster: {
         version: report.muster,
-        suites: { ...suites },
+        suites,
         api,
         ...defined({ api_version: target.api_version, dialect: target.dialect }),
         profile: report.profile,
@@ -239,7 +239,7 @@ function subjectDetails(target: TargetDescription): Pick<Own, 'digest_of'> & Par
   };
 }
 
-/** For a subject without a measured file: SHA-256 of `{"name":…,"version":…}`. */
+/** SHA-256 of `{"name":…,"version":…}`, for a subject without a measured file. */
 export const declaredDigest = (name: string, version: string): string => digestOf(JSON.stringify({ name, version }));
 
 /** Omits exchanges and scripts, because readers of a certificate have no target to repeat them on. */
@@ -249,20 +249,16 @@ function judged({ id, level, section, outcome, reason, in_profile, fails_by, saw
 
 export type JudgedCheck = Own['verdicts'][number];
 
-export interface SuitesDigest {
-  sha256: string;
-  files: number;
-  /** `source`: TypeScript files of a checkout; `package`: compiled files, whose digest differs. */
-  form: 'source' | 'package';
-}
-
 const FOLDERS = ['suites', 'harness/runner', 'harness/client', 'harness/contract'];
 
 /** The checkout, or `dist/` in a package. */
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Leaves out tests; equals `find … | sort | xargs sha256sum | sha256sum`. */
-export function suitesDigest(root: string = ROOT): SuitesDigest {
+/**
+ * Leaves out tests; equals `find … | sort | xargs sha256sum | sha256sum`. `form`: TypeScript files of a checkout, or
+ * compiled files of a package, whose digest differs.
+ */
+export function suitesDigest(root: string = ROOT): Own['suites'] {
   const form = import.meta.filename.endsWith('.ts') ? 'source' : 'package';
   const files = FOLDERS.filter((folder) => existsSync(join(root, folder)))
     .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => `${folder}/${file}`))

@@ -143,8 +143,7 @@ it('names columns by release, or by the differing parts of their files', () => {
   };
   const labels = (...entries: Entry[]): string[] => compare(entries).entries.map(({ label }) => label);
   expect(labels(release('1.2', 'a'), release('1.3', 'b'))).toEqual(['example-agent 1.2', 'example-agent 1.3']);
-  const files = ['/builds/agent/1.2/run.json', '/builds/agent/1.3/run.json'];
-  const [first = '', second = ''] = files;
+  const [first, second] = ['/builds/agent/1.2/run.json', '/builds/agent/1.3/run.json'];
   expect(labels(release(undefined, first), release(undefined, second))).toEqual(['1.2/run.json', '1.3/run.json']);
   expect(labels(release('1.2', first), release('1.2', second))).toEqual(['1.2/run.json', '1.3/run.json']);
   const { text, page } = shown(compare([run('old.json', frame('pass')), run('new.json', frame('fail'))]));

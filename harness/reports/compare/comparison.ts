@@ -199,21 +199,16 @@ export function verdictOf({ changes }: Pick<Comparison, 'changes'>, gate: Gate):
     `${plural(alone, 'check')} ${alone === 1 ? 'was' : 'were'} decided by one side alone, so that nothing says ` +
     `whether ${alone === 1 ? 'it' : 'they'} changed: check both with the same options`;
   const open = alone > 0 ? decidedAlone : both === 0 ? 'nothing was decided by both' : undefined;
-  const verdict = (
-    word: GateVerdict['word'],
-    tone: GateVerdict['tone'],
-    code: number,
-    meaning: string,
-  ): GateVerdict => ({ word, share, tone, code, meaning });
   if (gate === 'none') {
     const tone = lost > 0 || open !== undefined ? 'warn' : 'pass';
-    return verdict('COMPARED', tone, EXIT.conformant, `${lines(held, open).join('; ')}; --gate was not given`);
+    const meaning = `${lines(held, open).join('; ')}; --gate was not given`;
+    return { word: 'COMPARED', share, tone, code: EXIT.conformant, meaning };
   }
-  if (lost > 0) return verdict('REGRESSED', 'fail', EXIT.nonconformant, held);
+  if (lost > 0) return { word: 'REGRESSED', share, tone: 'fail', code: EXIT.nonconformant, meaning: held };
   if (gate === 'behaviour' && behaviour.length > 0) {
-    const changed = `${plural(behaviour.length, 'choice')} changed where the specification is silent`;
-    return verdict('CHANGED', 'fail', EXIT.nonconformant, changed);
+    const meaning = `${plural(behaviour.length, 'choice')} changed where the specification is silent`;
+    return { word: 'CHANGED', share, tone: 'fail', code: EXIT.nonconformant, meaning };
   }
-  if (open !== undefined) return verdict('UNDECIDED', 'fail', EXIT.incomplete, open);
-  return verdict('NO REGRESSION', 'pass', EXIT.conformant, held);
+  if (open !== undefined) return { word: 'UNDECIDED', share, tone: 'fail', code: EXIT.incomplete, meaning: open };
+  return { word: 'NO REGRESSION', share, tone: 'pass', code: EXIT.conformant, meaning: held };
 }

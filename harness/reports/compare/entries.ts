@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../../common/defined.ts';
+import { jsonOf } from '../../common/lenient.ts';
 import { UsageError, usage } from '../../common/usage.ts';
 import type { Api, CheckResult, Observed, Report } from '../../runner/types.ts';
 import { type Statement, statement } from '../certificate/statement.ts';
@@ -104,12 +105,8 @@ function recordedAs(file: string): Recorded | undefined {
   // Reads a certificate without its signature, which only `muster verify` checks.
   const payload = typeof value === 'object' && value !== null && 'payload' in value ? value.payload : undefined;
   if (typeof payload !== 'string') return undefined;
-  try {
-    const certified: unknown = JSON.parse(Buffer.from(payload, 'base64').toString('utf8'));
-    return statement.is(certified) ? { file, certified } : undefined;
-  } catch {
-    return undefined;
-  }
+  const certified = jsonOf(Buffer.from(payload, 'base64').toString('utf8'));
+  return statement.is(certified) ? { file, certified } : undefined;
 }
 
 function entryOfCertificate({ subject, predicate: { muster } }: Statement, source: string): Entry {

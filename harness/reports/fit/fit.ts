@@ -162,7 +162,7 @@ const isSame = (one: Subject, other: Subject | undefined): boolean =>
   one.version === other.version &&
   (one.digest ?? other.digest) === (other.digest ?? one.digest);
 
-/** Among runs that began at the same time, the worst counts. */
+/** Newest run of sorted evidence; of several that began at the same time, the worst. */
 function newest(evidence: readonly Evidence[]): Evidence | undefined {
   const last = evidence.at(-1)?.startedAt;
   const together = evidence.filter(({ startedAt }) => startedAt === last);

@@ -39,7 +39,6 @@ const STATUS: Readonly<Partial<Record<MutationState, MutantStatus>>> = {
   known: 'Ignored',
   never_asked: 'NoCoverage',
   blocked: 'RuntimeError',
-  not_run: 'Pending',
 };
 
 /** Thresholds in per cent by which viewers colour a score. */

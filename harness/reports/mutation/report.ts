@@ -19,17 +19,7 @@ const MUTATION_STATES = [
 ] as const;
 export type MutationState = (typeof MUTATION_STATES)[number];
 
-const STATE_WORDS: Readonly<Record<MutationState, string>> = {
-  killed: 'killed',
-  timed_out: 'timed out',
-  survived: 'survived',
-  known: 'in the baseline',
-  accepted: 'accepted',
-  brittle: 'brittle',
-  never_asked: 'never asked',
-  blocked: 'blocked',
-  not_run: 'not run',
-};
+const inWords = (state: MutationState): string => (state === 'known' ? 'in the baseline' : state.replaceAll('_', ' '));
 
 const text = Type.String();
 const told = (description: string) => Type.Optional(Type.String({ description }));
@@ -165,7 +155,7 @@ export const inPercent = (score: number | undefined): string =>
 
 export const countsOf = ({ summary }: Pick<MutationReport, 'summary'>): string =>
   MUTATION_STATES.filter((state) => summary[state] > 0)
-    .map((state) => `${summary[state]} ${STATE_WORDS[state]}`)
+    .map((state) => `${summary[state]} ${inWords(state)}`)
     .join(' · ');
 
 export const findingOf = ({ kind, state }: Pick<MutationSubject, 'kind' | 'state'>): string =>

@@ -56,16 +56,15 @@ export function sampleFailure(change: Partial<CheckResult> = {}): CheckResult {
   });
 }
 
-const undone = (
-  id: string,
-  section: string,
-  outcome: CheckResult['outcome'],
-  reason: string,
-  more: Partial<CheckResult> = {},
-): CheckResult => sampleResult({ id, section, outcome, reason, ...more });
-
-const NO_LOOPBACK = 'needs loopback, which the target does not declare';
-const LOOPBACK: Partial<CheckResult> = { needs: ['loopback'] };
+const UNDECLARED = 'needs loopback, which the target does not declare';
+const OUTSIDE: Partial<CheckResult> = {
+  section: '5',
+  outcome: 'not_applicable',
+  reason: UNDECLARED,
+  needs: ['loopback'],
+};
+const FULL = 'control: POST /compact answered 500: disk full';
+const KNOWN = 'the header wins until release 1.4 (until 2027-01-31)';
 const OTHER_PING = { expected: 'a comment that reads `heartbeat`', actual: '`ping`' };
 const FUTURE = 'a cursor beyond the newest id is answered with 200 and live events';
 const AFTER = { expected: 'the events after 3', actual: 'the events after 9' };
@@ -74,8 +73,8 @@ const LOST = 'passed this time: lost under load (flaky, excused until 2027-01-31
 export const sampleChecks = (): CheckResult[] => [
   sampleResult({ id: 'device.deployment.shape', section: '2.1' }),
   sampleResult({ id: 'device.socket.no-token', section: '5' }),
-  undone('device.loopback.discovery', '5', 'not_applicable', NO_LOOPBACK, LOOPBACK),
-  undone('device.loopback.bearer-required', '5', 'not_applicable', NO_LOOPBACK, LOOPBACK),
+  sampleResult({ id: 'device.loopback.discovery', ...OUTSIDE }),
+  sampleResult({ id: 'device.loopback.bearer-required', ...OUTSIDE }),
   sampleResult(),
   sampleFailure(),
   sampleResult({
@@ -84,10 +83,15 @@ export const sampleChecks = (): CheckResult[] => [
     observations: ['should: expected a comment that reads `heartbeat`; actual: `ping`'],
   }),
   sampleResult({ id: 'device.events.cursor.future', section: '6.2', level: 'INFO', observations: [FUTURE] }),
-  undone('device.events.expired.410', '7', 'blocked', 'control: POST /compact answered 500: disk full'),
-  undone('device.events.after-wins', '4.1', 'known', 'the header wins until release 1.4 (until 2027-01-31)', AFTER),
-  undone('device.events.replay.seam', '6.2', 'flaky', LOST),
-  undone('device.version.prefix', '9', 'fixed', 'passes now: remove it from the baseline'),
+  sampleResult({ id: 'device.events.expired.410', section: '7', outcome: 'blocked', reason: FULL }),
+  sampleResult({ id: 'device.events.after-wins', section: '4.1', outcome: 'known', reason: KNOWN, ...AFTER }),
+  sampleResult({ id: 'device.events.replay.seam', section: '6.2', outcome: 'flaky', reason: LOST }),
+  sampleResult({
+    id: 'device.version.prefix',
+    section: '9',
+    outcome: 'fixed',
+    reason: 'passes now: remove it from the baseline',
+  }),
 ];
 
 const NAMED = { control: 'http /run/control.sock', name: 'example-agent', version: '1.3.0' };
@@ -116,7 +120,7 @@ export function sampleReport(checks: CheckResult[] = sampleChecks(), change: Par
   };
 }
 
-export function sampleAllowing(): Report {
+export function sampleReportWithAllowance(): Report {
   const deviation = { name: 'cursor-repeated', allowance: 'the event of the cursor is left out of a replay' };
   const allowing = { allowed_for: [deviation.name] };
   const later = sampleFailure({ id: 'device.events.types', ...allowing });

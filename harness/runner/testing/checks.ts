@@ -46,14 +46,9 @@ export const answered = (text: string): Happening => ({
   answer: { status: 200, headers: {}, text, json: undefined },
 });
 
-export function run(
-  list: Check<object>[],
-  {
-    capabilities,
-    fast,
-    ...options
-  }: Partial<RunOptions<object>> & { capabilities?: Capability[]; fast?: boolean } = {},
-): Promise<Report> {
+type Given = Partial<RunOptions<object>> & { capabilities?: Capability[]; fast?: boolean };
+
+export function run(list: Check<object>[], { capabilities, fast, ...options }: Given = {}): Promise<Report> {
   const all = suite<object>('device', [list]);
   const plan = makePlan(all, { capabilities: new Set(capabilities), ...defined({ fast }) });
   const usual = { target, redactor: new Redactor(), seed: 1, version: '0', varied: false };

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { type Duplex, Writable } from 'node:stream';
 import { containerRuntime, type Docker, type DockerContainer, digestOfImage, reasonOf } from '../launch/container.ts';
 import { ProcessGroup } from '../launch/process.ts';
-import { Lines, lastLines, type MeasuredImplementation, OutputTail, StartFailed } from '../launch/started.ts';
+import { Lines, lastLines, OutputTail, StartFailed } from '../launch/started.ts';
 import type { ClientContext, ClientListener, ClientStart, RunningClient, StartClient } from '../opened.ts';
 
 const LONGEST_LINE = 32 * 1024 * 1024;
@@ -82,14 +82,8 @@ export function startsOfOneCheck(startOne: StartClient): Required<Pick<ClientCon
 
 const FOLDER = '/run/muster';
 
-/** Containers use this machine's network, because Muster's servers listen on loopback. */
-interface ClientImage {
-  readonly ran: MeasuredImplementation;
-  start(situation: ClientStart, listener: ClientListener): RunningClient;
-}
-
 /** Pulls only a missing image. Throws StartFailed. */
-export async function findClientImage(image: string, notify: (text: string) => void): Promise<ClientImage> {
+export async function findClientImage(image: string, notify: (text: string) => void) {
   const { testcontainers, client } = await containerRuntime('run the client without a container: --command LINE');
   const { host } = client.info.containerRuntime;
   if (!(await isHere(host)))
@@ -115,9 +109,10 @@ export async function findClientImage(image: string, notify: (text: string) => v
   );
   const docker = client.container.dockerode;
   return {
-    ran: { of: 'image', digest: digestOfImage({ Id, RepoDigests }) },
+    ran: { of: 'image', digest: digestOfImage({ Id, RepoDigests }) } as const,
     // Starts the image by id, because the name may move to a newer image during the run.
-    start: (situation, listener) => new ContainerRun(create(docker, Id, labels, situation), listener),
+    start: (situation: ClientStart, listener: ClientListener) =>
+      new ContainerRun(create(docker, Id, labels, situation), listener),
   };
 }
 
@@ -219,6 +214,7 @@ function create(docker: Docker, image: string, labels: Record<string, string>, {
     AttachStdout: true,
     AttachStderr: true,
     HostConfig: {
+      // Muster's servers listen on loopback of this machine.
       NetworkMode: 'host',
       LogConfig: { Type: 'none', Config: {} },
       ...(folder === undefined ? {} : { Mounts: [{ Type: 'bind', Source: folder, Target: FOLDER }] }),

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../common/redact.ts';
 import { UsageError } from '../../common/usage.ts';
-import { DIALECT_NAMES } from '../../contract/versions.ts';
+import { NAMES_BY_DIALECT } from '../../contract/versions.ts';
 import type { ClientTargetOptions } from '../fields.ts';
 import { openClientTarget } from './open-client.ts';
 
@@ -50,7 +50,7 @@ test('a client of a Platform API alone needs no way to a Device API', async () =
 test.each(['spec', 'miru'] as const)('the version header of a client follows the dialect %s', async (dialect) => {
   await using target = await open('true', { capability: ['list'], dialect });
   const { versionHeader } = target.context(new Recorder(), AbortSignal.abort());
-  expect(versionHeader).toBe(DIALECT_NAMES[dialect].versionHeader);
+  expect(versionHeader).toBe(NAMES_BY_DIALECT[dialect].versionHeader);
 });
 
 test('a check holds the standard error that its client wrote before it was stopped', async () => {

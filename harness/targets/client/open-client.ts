@@ -1,5 +1,6 @@
 import { unlessAborted } from '../../client/http.ts';
 import { defined } from '../../common/defined.ts';
+import { jsonOf } from '../../common/lenient.ts';
 import { readableDuration } from '../../common/units.ts';
 import { UsageError } from '../../common/usage.ts';
 import {
@@ -10,9 +11,8 @@ import {
   clientDescription,
   DEVICE_JOBS,
 } from '../../contract/client.ts';
-import { DIALECT_NAMES } from '../../contract/versions.ts';
+import { NAMES_BY_DIALECT } from '../../contract/versions.ts';
 import type { Capability, TargetDescription } from '../../runner/types.ts';
-import { jsonOf } from '../control/control.ts';
 import { type ClientTargetOptions, PATIENCE_MS } from '../fields.ts';
 import { concludeIdentity, identityOf, measureExecutable } from '../identity.ts';
 import { labelOf } from '../launch/process.ts';
@@ -38,7 +38,7 @@ interface Way {
 /** Throws UsageError if the options name no client; reports all other failures in `unreachable`. */
 export async function openClientTarget(options: ClientTargetOptions): Promise<OpenedTarget<ClientContext>> {
   const { redactor, patienceMs = PATIENCE_MS, startMs = START_MS, notify = () => {}, signal } = options;
-  const { versionHeader } = DIALECT_NAMES[options.dialect ?? 'spec'];
+  const { versionHeader } = NAMES_BY_DIALECT[options.dialect ?? 'spec'];
   if (!options.command?.trim() && !options.image?.trim())
     throw new UsageError(
       "which client? Give --command LINE, the shell line that starts it, e.g. './my-client'; or --image IMAGE",

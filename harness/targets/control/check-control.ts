@@ -84,7 +84,7 @@ export class CheckControl extends Control implements TargetHooks {
     this.#agent.started();
     this.#drives.compacted = BigInt(compacted.earliest_id);
     const why = await wrongEarliest(this.#drives, this.#asked);
-    // Compacts again before it blames control, because an event of the agent itself may have displaced the first.
+    // Compacts again before it blames control, because an event of the agent itself may have displaced the earliest.
     if (why !== undefined && !again) return this.#compact(call, over, true);
     this.#expectTrue('compact', why);
     return compacted;

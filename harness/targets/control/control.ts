@@ -1,3 +1,4 @@
+import { jsonOf, orElse } from '../../common/lenient.ts';
 import {
   type ControlCompacted,
   type ControlDeployment,
@@ -13,23 +14,16 @@ import { Blocked } from '../../runner/violation.ts';
 
 /** Failure of the control, which blocks the check without a verdict on the target. */
 export class ControlError extends Blocked {
-  override name = 'ControlError';
   readonly code = 'MUSTER_CONTROL';
 }
 
 /** Refusal by the control, e.g. because the test rig cannot bring about a state. */
-export class ControlRefused extends ControlError {
-  override name = 'ControlRefused';
-}
+export class ControlRefused extends ControlError {}
 
-export class ControlLate extends ControlError {
-  override name = 'ControlLate';
-}
+export class ControlLate extends ControlError {}
 
 /** Unexpected end of an agent that Muster started, which is a fault of the target. */
-export class AgentEnded extends ControlError {
-  override name = 'AgentEnded';
-}
+export class AgentEnded extends ControlError {}
 
 export type ControlCall =
   | { readonly name: 'deploy'; readonly request: ControlDeployment }
@@ -90,13 +84,9 @@ export const parseExact = (text: string): unknown =>
   );
 
 export function eventIn(text: string): { id: number | bigint; [field: string]: unknown } | undefined {
-  try {
-    const value = parseExact(text) as { id: unknown } | null;
-    const id = value?.id;
-    return typeof id === 'number' || typeof id === 'bigint' ? { ...value, id } : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = orElse(() => parseExact(text), undefined) as { id: unknown } | null | undefined;
+  const id = value?.id;
+  return typeof id === 'number' || typeof id === 'bigint' ? { ...value, id } : undefined;
 }
 
 export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'capabilities'>): ControlInfo {
@@ -124,14 +114,6 @@ export function notOf(shape: Shape, value: unknown, said: string): ControlError 
   const [problem] = shape.problems(value);
   const why = `${problem?.path ?? ''} ${problem?.message ?? ''}`;
   return new ControlError(`${said} something that is not a ${shape.name}: ${why}`);
-}
-
-export function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export const noControl: Control = new (class extends Control {

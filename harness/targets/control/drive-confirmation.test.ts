@@ -215,8 +215,7 @@ test.concurrent.each<[string, logged: number[], retained: number[], wrong: boole
   const agent = { ask: asking(device.http), logTells: true, losesEvents: false, config: undefined };
   const { signal } = new AbortController();
   const why = await wrongIds(drives, 2, { control: fakeControl({}).control, agent, signal, traceMs: SOON_MS });
-  const words = 'control named the events 12 to 13, and the log has 10 to 11';
-  expect(why).toBe(wrong ? words : undefined);
+  expect(why).toBe(wrong ? 'control named the events 12 to 13, and the log has 10 to 11' : undefined);
 });
 
 test('a silent device contradicts no drive, and a fault in Muster is thrown', async () => {

@@ -335,14 +335,15 @@ async function firstAfter(looking: Looking, after: bigint): Promise<bigint | und
   }
 }
 
-/** Negative numbers, unlike ids: for an event without a readable id, and for a cursor that is answered with 410. */
-const UNTOLD = -1n;
+/** Id of an event without a readable id; negative, because ids are not. */
+const UNREADABLE = -1n;
+/** Result for a cursor that the agent answers with 410; negative, because ids are not. */
 const GONE = -2n;
 
 async function firstId({ traceMs }: Looking, stream: EventStream): Promise<bigint | undefined> {
   try {
     const { id, data } = await stream.next({ within: traceMs, for: 'an event' });
-    return idOf(data) ?? (/^\d+$/.test(id ?? '') ? BigInt(id ?? '') : UNTOLD);
+    return idOf(data) ?? (/^\d+$/.test(id ?? '') ? BigInt(id ?? '') : UNREADABLE);
   } catch (error) {
     if (error instanceof StreamTimeout || error instanceof StreamEnded) return undefined;
     throw error;

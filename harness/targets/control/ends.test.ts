@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { localhostTls } from '../../common/testing/localhost-tls.ts';
+import { lives } from '../../common/testing/processes.ts';
 import { served } from '../../common/testing/servers.ts';
 import { poll } from '../../common/waiting.ts';
 import { serve, temporaryFolder } from '../testing/places.ts';
@@ -130,8 +131,7 @@ describe('control by shell lines', () => {
     expect((await driven.deploy({ description: 'it’s "one"' })).id).toBe('dpl_1');
     expect(await driven.publish(3)).toEqual({ first_id: 1, last_id: 3 });
     await driven.remove('dpl_1');
-    const behind = control({ drive: `(sleep 0.1; echo '{"id":"dpl_2"}') &` });
-    expect(await behind.deploy()).toEqual({ id: 'dpl_2' });
+    expect(await control({ drive: `(sleep 0.1; echo '{"id":"dpl_2"}') &` }).deploy()).toEqual({ id: 'dpl_2' });
     const request = (action: string) => JSON.parse(readFileSync(join(folder, `request-${action}`), 'utf8'));
     expect([request('deploy'), request('publish'), request('remove')]).toEqual([
       { description: 'it’s "one"' },
@@ -193,14 +193,7 @@ describe('control by shell lines', () => {
     over.abort();
     await expect(publishing).rejects.toThrow(/was ended with its check/);
     const child = Number(readFileSync(pid, 'utf8'));
-    const gone = (): true | undefined => {
-      try {
-        return readFileSync(`/proc/${child}/stat`, 'utf8').includes(') Z ') || undefined;
-      } catch {
-        return true;
-      }
-    };
-    await poll('the child to end', gone, { timeoutMs: 30_000 });
+    await poll('the child to end', () => !lives(child) || undefined, { timeoutMs: 30_000 });
     await expect(killed.publish(1, over.signal)).rejects.toThrow(/was ended with its check/);
   });
 });

@@ -1,4 +1,4 @@
-import { HttpClient, type HttpResponse } from '../../client/http.ts';
+import { HttpClient, type HttpRequest, type HttpResponse } from '../../client/http.ts';
 import { curlLine } from '../../client/request-forms.ts';
 import { cut } from '../../client/timeline.ts';
 import { quote } from '../../common/usage.ts';
@@ -99,11 +99,7 @@ export class HttpControl extends Control {
   }
 }
 
-interface ControlRequest {
-  method: 'GET' | 'POST';
-  path: string;
-  body?: unknown;
-}
+type ControlRequest = Pick<HttpRequest, 'path' | 'body'> & { method: string };
 
 function requestOf(call: ControlCall): ControlRequest {
   const method = 'POST';

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Unreachable } from '../../client/errors.ts';
 import { poll } from '../../common/waiting.ts';
 import { EventWatch } from './event-watch.ts';
@@ -29,8 +29,7 @@ test('a watch keeps events in order from a mark, and skips invalid data', async 
   const { device, watch } = await watching();
   await watch.start(IN_TIME_MS);
   await watch.start(IN_TIME_MS);
-  const nothing = ['{', 'null', '{"id":"1","type":"a"}', '{"id":1}', '{"type":"a.b"}'];
-  for (const data of nothing) device.send(data);
+  for (const data of ['{', 'null', '{"id":"1","type":"a"}', '{"id":1}', '{"type":"a.b"}']) device.send(data);
   device.sendEvent(1, ',"data":{"deployment_id":"d1"}');
   device.sendEvent(2n ** 60n + 1n, ',"data":{"deployment_id":5}');
   device.sendEvent(3);
@@ -125,14 +124,10 @@ test('a wait ends with its signal, and the stream ends with the watch', async ()
 test('a fault in Muster rejects every wait, and the stream is not reopened', async () => {
   const { device } = await watching();
   const faulty = device.http;
-  let opened = 0;
-  faulty.open = () => {
-    opened += 1;
-    return Promise.reject(new TypeError('a fault of ours'));
-  };
-  faulty.with = () => faulty;
+  const open = vi.fn(() => Promise.reject(new TypeError('a fault of ours')));
+  Object.assign(faulty, { open, with: () => faulty });
   await using watch = new EventWatch(faulty);
   await expect(watch.start(IN_TIME_MS)).rejects.toThrow('a fault of ours');
   await expect(watch.until(() => true, 0, IN_TIME_MS)).rejects.toThrow('a fault of ours');
-  expect(opened).toBe(1);
+  expect(open).toHaveBeenCalledTimes(1);
 });

@@ -26,7 +26,8 @@ export class EventWatch implements AsyncDisposable {
   #stream: EventStream | undefined;
   #cursor: number | bigint | undefined;
   #opened = false;
-  #refusalStatus: number | undefined;
+  /** Status that keeps events from this watch; 410 stays, because events before the next stream are unknown. */
+  refusalStatus: number | undefined;
   #trouble = 'the agent has not answered yet';
   #fault: { error: unknown } | undefined;
   #following: Promise<void> | undefined;
@@ -52,11 +53,6 @@ export class EventWatch implements AsyncDisposable {
 
   since(mark: number): WatchedEvent[] {
     return this.#events.slice(mark);
-  }
-
-  /** Status that keeps events from this watch; 410 stays, because events before the next stream are unknown. */
-  get refusalStatus(): number | undefined {
-    return this.#refusalStatus;
   }
 
   until(fits: (event: WatchedEvent) => boolean, mark: number, withinMs: number, signal?: AbortSignal) {
@@ -91,7 +87,7 @@ export class EventWatch implements AsyncDisposable {
     if (this.#opened) (await this.#http.connect()).destroy();
     const stream = await openEvents(this.#http, defined({ after: this.#cursor }));
     this.#stream = stream;
-    if (this.#refusalStatus !== 410) this.#refusalStatus = stream.status === 200 ? undefined : stream.status;
+    if (this.refusalStatus !== 410) this.refusalStatus = stream.status === 200 ? undefined : stream.status;
     // Status 410: the log no longer holds the cursor, so the next stream starts without a cursor.
     if (stream.status === 410) this.#cursor = undefined;
     if (stream.status !== 200) throw new StreamEnded(`GET /events answered ${stream.status}`);

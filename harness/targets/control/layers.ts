@@ -97,7 +97,7 @@ export interface Filling extends Pick<LineOptions, 'env' | 'cwd'> {
 }
 
 const FILL_MS = 60_000;
-/** Bytes at the beginning of a log, more than its first line takes; a log may not fit into memory. */
+/** Bytes read to get the first line of a log, because a whole log may not fit into memory. */
 const LONGEST_LINE = 2 ** 20;
 const COMPACTION_MS = 5000;
 

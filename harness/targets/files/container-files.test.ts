@@ -40,8 +40,7 @@ test.each(['gnu', 'pax', 'ustar'])('the tar reader reads %s archives in any piec
   const archive = execFileSync('tar', [`--format=${format}`, ...more, '-cf', '-', '-C', folder, ...names]);
   const entries = await entriesOf(archive, 100_000);
   expect(await entriesOf(archive, 7)).toEqual(entries);
-  const unread = entries.map((entry) => ({ ...entry, content: undefined }));
-  expect(await entriesOf(archive, 1000, false)).toEqual(unread);
+  expect(await entriesOf(archive, 1000, false)).toEqual(entries.map((entry) => ({ ...entry, content: undefined })));
   const byName = new Map(entries.map((entry) => [entry.name, entry]));
   expect(byName.get('root/empty')).toMatchObject({ kind: 'file', size: 0, content: Buffer.alloc(0) });
   expect(byName.get('root/a.json')).toMatchObject({ size: 513, content: Buffer.from('x'.repeat(513)) });

@@ -27,9 +27,7 @@ export interface TargetFiles {
 }
 
 /** Unreadable files of the agent, which block the check without a verdict on the agent. */
-export class FilesUnreadable extends Blocked {
-  override name = 'FilesUnreadable';
-}
+export class FilesUnreadable extends Blocked {}
 
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP']);
 

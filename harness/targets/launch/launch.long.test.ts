@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Redactor } from '../../common/redact.ts';
+import { lives } from '../../common/testing/processes.ts';
 import { served } from '../../common/testing/servers.ts';
 import { poll } from '../../common/waiting.ts';
 import type { DeviceTargetOptions } from '../fields.ts';
@@ -40,15 +41,6 @@ const socket = (name: string): string => join(folder, name);
 const pidOf = async (target: { http: { get(path: string): Promise<{ json: unknown }> } }): Promise<number> =>
   Number(((await target.http.get('/')).json as { id: string }).id);
 
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
-
 test('a device target waits for its socket, and ends the command with its children', async () => {
   const path = socket('a.sock');
   const command = `sleep 600 & echo $! > ${folder}/child; node ${AGENT} ${path} & wait`;
@@ -56,10 +48,10 @@ test('a device target waits for its socket, and ends the command with its childr
   const target = await openDeviceTarget({ ...base(), socket: path, command, notify: (text) => said.push(text) });
   expect(target.unreachable).toBeUndefined();
   const pids = [await pidOf(target), Number(readFileSync(join(folder, 'child'), 'utf8'))];
-  expect(pids.map(alive)).toEqual([true, true]);
+  expect(pids.map(lives)).toEqual([true, true]);
   expect([...target.capabilities]).toEqual(expect.arrayContaining(['unix', 'restart']));
   await Promise.all([target.close(), target.close()]);
-  expect(pids.map(alive)).toEqual([false, false]);
+  expect(pids.map(lives)).toEqual([false, false]);
   expect(said.join('\n')).not.toContain('still runs');
 });
 
@@ -73,7 +65,7 @@ test.each([
   if (how.startsWith('ended')) await group.exited;
   await group.stop();
   expect(group.how).toBe(how);
-  expect(alive(Number(group.stdout))).toBe(false);
+  expect(lives(Number(group.stdout))).toBe(false);
 });
 
 test('a line that cannot be started counts as ended, with the reason', async () => {
@@ -167,7 +159,7 @@ test.each<[string, Partial<DeviceTargetOptions> & { command: string }, RegExp[]]
   for (const said of words) expect(target.unreachable).toMatch(said);
   const { socket: at, command } = options;
   expect(target.description).toMatchObject({ kind: 'command', address: at === undefined ? command : `unix:${at}` });
-  if (command === SLOW) expect(alive(Number(readFileSync(join(folder, 'slow'), 'utf8')))).toBe(false);
+  if (command === SLOW) expect(lives(Number(readFileSync(join(folder, 'slow'), 'utf8')))).toBe(false);
 });
 
 test('a device target refuses an address that is already served', async () => {
@@ -186,11 +178,10 @@ test('a platform target refuses an address on loopback that is already served', 
 });
 
 test('a device target restarts its command, and names its executable until it changes', async () => {
-  const path = socket('g.sock');
-  await using target = await openDeviceTarget({ ...base(), command: `exec ${AGENT} ${path} line` });
+  await using target = await openDeviceTarget({ ...base(), command: `exec ${AGENT} ${socket('g.sock')} line` });
   const before = await pidOf(target);
   await target.control.stop('SIGKILL');
-  expect(alive(before)).toBe(false);
+  expect(lives(before)).toBe(false);
   await target.control.start();
   expect(await pidOf(target)).not.toBe(before);
   await expect(target.control.deploy()).rejects.toThrow(/the target has no control/);
@@ -211,7 +202,7 @@ test('a device target ends a starting command when it is interrupted', async () 
   const pid = await appears(() => existsSync(file) && readFileSync(file, 'utf8'));
   over.abort(new Error('interrupted'));
   await expect(opening).rejects.toThrow('interrupted');
-  expect(alive(Number(pid))).toBe(false);
+  expect(lives(Number(pid))).toBe(false);
 });
 
 test('a ready line is found in any pieces, among other lines', () => {

@@ -1,12 +1,13 @@
 /** Runs shell lines in process groups; a helper process ends all groups when Muster dies, even by SIGKILL. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../../common/defined.ts';
+import { jsonOf, orElse } from '../../common/lenient.ts';
+import { statOf } from '../../common/owner.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
-import { jsonOf } from '../control/control.ts';
 import { measureExecutable } from '../identity.ts';
 import { acceptsControl, addressesIn, type Transport, type TransportAddress } from '../transports/index.ts';
 import {
@@ -218,22 +219,12 @@ export function labelOf(line: string): string {
 }
 
 function hasLiving(group: number | undefined): boolean {
-  let entries: string[];
-  try {
-    entries = readdirSync('/proc');
-  } catch {
-    return true;
-  }
+  const entries = orElse(() => readdirSync('/proc'), undefined);
+  if (entries === undefined) return true;
   return entries.some((entry) => {
     if (!/^\d+$/.test(entry)) return false;
-    try {
-      // Skips the name, which may contain parentheses; state, parent and group follow.
-      const stat = readFileSync(`/proc/${entry}/stat`, 'utf8');
-      const [state, , own] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      return Number(own) === group && state !== 'Z' && state !== 'X';
-    } catch {
-      return false;
-    }
+    const [state, , own] = statOf(entry);
+    return Number(own) === group && state !== 'Z' && state !== 'X';
   });
 }
 

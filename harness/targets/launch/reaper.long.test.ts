@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import process from 'node:process';
 import { expect, test } from 'vitest';
 import { eventually } from '../../../simulators/common/testing/scratch.ts';
+import { lives } from '../../common/testing/processes.ts';
 
 const SCRIPT = `
 import { ProcessGroup } from ${JSON.stringify(new URL('./process.ts', import.meta.url).href)};
@@ -17,20 +18,14 @@ const groups = await Promise.all([
 process.stdout.write(groups.join(' '));
 `;
 
-const lives = (group: number): boolean => {
-  try {
-    return process.kill(-group, 0);
-  } catch {
-    return false;
-  }
-};
-
 test('a killed process takes its commands with it, even if they ignore SIGTERM', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', SCRIPT], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [written] = await once(child.stdout, 'data');
-  const groups = String(written).split(' ').map(Number);
+  const groups = String(written)
+    .split(' ')
+    .map((leader) => -Number(leader));
   expect(groups.map(lives)).toEqual([true, true]);
   child.kill('SIGKILL');
   await once(child, 'exit');

@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Recorder } from '../../client/recorder.ts';
+import { NamedError } from '../../common/usage.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import type { StopSignal } from '../../contract/control.ts';
 import type { TargetFiles } from '../files/target-files.ts';
@@ -45,9 +46,7 @@ export interface Started {
 }
 
 /** Failed start of a target; in errors of `waitUntil`, the message ends with the target's last output. */
-export class StartFailed extends Error {
-  override name = 'StartFailed';
-}
+export class StartFailed extends NamedError {}
 
 export interface Waiting extends Pick<StartOptions, 'timeoutMs' | 'signal' | 'notify'> {
   name: string;
@@ -127,19 +126,14 @@ export class Lines {
   add(output: Buffer): void {
     for (const [at, piece] of this.#decoder.write(output).split('\n').entries()) {
       if (at > 0) this.#flush();
-      this.#keep(piece);
+      const kept = piece.slice(0, this.#longest - this.#length);
+      if (kept !== '') this.#pieces.push(kept);
+      this.#length += kept.length;
     }
   }
 
   end(): void {
     if (this.#length > 0) this.#flush();
-  }
-
-  #keep(piece: string): void {
-    const kept = piece.slice(0, this.#longest - this.#length);
-    if (kept === '') return;
-    this.#pieces.push(kept);
-    this.#length += kept.length;
   }
 
   #flush(): void {

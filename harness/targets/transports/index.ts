@@ -5,14 +5,15 @@ import { connect } from 'node:net';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Endpoint } from '../../client/connection.ts';
+import { type Endpoint, hostAndPort } from '../../client/connection.ts';
 import { errorOf, nothingListens, Unreachable } from '../../client/errors.ts';
 import { HttpClient } from '../../client/http.ts';
 import type { Recorder } from '../../client/recorder.ts';
+import { orElse } from '../../common/lenient.ts';
 import { tls } from '../../common/node-tls.ts';
 import type { Redactor } from '../../common/redact.ts';
 import { refuseCredentials, UsageError } from '../../common/usage.ts';
-import { LONGEST_SOCKET_PATH, readInputText, whyNot } from '../../common/user-files.ts';
+import { LONGEST_SOCKET_PATH, readInputText, readUserText } from '../../common/user-files.ts';
 import { Patience } from '../../common/waiting.ts';
 import type { Capability } from '../../contract/capabilities.ts';
 import { type DiscoveryFile, discoveryFile } from '../../contract/device-api.ts';
@@ -96,12 +97,7 @@ export async function accepts(address: { path: string } | { host: string; port: 
 export function acceptsControl(address: string): Promise<boolean> {
   const { origin, socketPath } = endpointOf(address);
   if (socketPath !== undefined) return accepts({ path: socketPath });
-  return accepts(placeOf(origin));
-}
-
-function placeOf(address: string): { host: string; port: number } {
-  const { hostname, port, protocol } = new URL(address);
-  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || (protocol === 'https:' ? 443 : 80)) };
+  return accepts(hostAndPort(origin));
 }
 
 const LOOPBACK_HOST = /^(?:localhost|127\..*|::1)$/;
@@ -288,13 +284,7 @@ function readDiscovery(file: string): DiscoveryFile {
   return usable;
 }
 
-function tryDiscovery(file: string): DiscoveryFile | undefined {
-  try {
-    return readDiscovery(file);
-  } catch {
-    return undefined;
-  }
-}
+const tryDiscovery = (file: string): DiscoveryFile | undefined => orElse(() => readDiscovery(file), undefined);
 
 export const NOWHERE = 'http://127.0.0.1:1';
 
@@ -312,11 +302,11 @@ export const url = {
   usage: '--url URL',
   // Refuses a used address on this machine alone, because elsewhere a gateway may answer before the target runs.
   prepare: async (address: string): Promise<void> => {
-    const place = placeOf(address);
+    const place = hostAndPort(address);
     if (LOOPBACK_HOST.test(place.host) && (await accepts(place)))
       throw new Error(`something else already serves ${address}`);
   },
-  accepts: (address: string): Promise<boolean> => accepts(placeOf(address)),
+  accepts: (address: string): Promise<boolean> => accepts(hostAndPort(address)),
   served: (address) => address,
   open: ({ address: given, fields: { token }, headers, ...authority }): Connection => {
     const address = webAddress('--url', given);
@@ -359,12 +349,7 @@ export const webEndpoint = (origin: string, { ca, caFile }: Pick<Given, 'ca' | '
 
 export function readCa(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
-  let pem: string;
-  try {
-    pem = readInputText(file);
-  } catch (error) {
-    throw new UsageError(`--ca ${file}: cannot be read (${whyNot(error)})`);
-  }
+  const pem = readUserText(`--ca ${file}`, file);
   if (!pem.includes('-----BEGIN CERTIFICATE-----'))
     throw new UsageError(`--ca ${file}: holds no certificate in PEM form`);
   return pem;

@@ -8,7 +8,7 @@ import { embeddedBroker } from '../../../simulators/platform/broker/embedded.ts'
 import { mqttMessenger } from '../../../simulators/platform/broker/messenger.ts';
 import { inParallel } from '../../common/parallel.ts';
 import { agentTopics } from '../../contract/agent.ts';
-import { type Figure, ofFloor } from '../measure/figure.ts';
+import { type Figure, figureAgainstFloor } from '../measure/figure.ts';
 import { listenAnywhere, serveTask, Task } from '../measure/process.ts';
 
 const CONNECTIONS = 10_000;
@@ -23,7 +23,7 @@ export async function benchBroker(): Promise<Figure[]> {
   const broker = await pings('broker', 'client');
   const floor = await pings('echo', 'socket');
   const name = `inner: broker alone, pings there and back, ${PINGS_AT_ONCE} at a time`;
-  const figure = ofFloor(name, broker.perSecond, floor.perSecond, 0.5, '/s');
+  const figure = figureAgainstFloor(name, broker.perSecond, floor.perSecond, 0.5, '/s');
   const goal = `${figure.goal}: bare sockets with the same three messages, none lost (${broker.lost} lost)`;
   return [{ ...figure, goal, met: figure.met && broker.lost === 0 }];
 }

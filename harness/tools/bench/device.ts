@@ -15,7 +15,7 @@ import { eventLine, type StoredEvent, sealed } from '../../../simulators/device/
 import { LOG_FILE } from '../../../simulators/device/log/log-file.ts';
 import { open as openLog } from '../../../simulators/device/log/testing/recorded-disk.ts';
 import { fillerEvents } from '../../../simulators/device/state/deployment-store.ts';
-import { type Figure, inTurns, median, ofFloor, timesFloor } from '../measure/figure.ts';
+import { type Figure, figureAgainstFloor, inTurns, median, timesFloor } from '../measure/figure.ts';
 import { serveTask, Task } from '../measure/process.ts';
 
 const write = promisify(fs.write);
@@ -42,8 +42,14 @@ async function delivering(): Promise<Figure[]> {
   });
   const name = 'SSE frames delivered to 1,000 subscribers, one event at a time';
   return [
-    ofFloor(name, median(alone), median(raw), 0.9, 'frames/s'),
-    ofFloor('the same, each event on the disk first, 8 publishers', median(together), median(raw), 0.9, 'frames/s'),
+    figureAgainstFloor(name, median(alone), median(raw), 0.9, 'frames/s'),
+    figureAgainstFloor(
+      'the same, each event on the disk first, 8 publishers',
+      median(together),
+      median(raw),
+      0.9,
+      'frames/s',
+    ),
   ];
 }
 
@@ -134,7 +140,7 @@ async function appending(): Promise<Figure> {
     own: (round) => logs(`${home.path}/logs${round}`),
   });
   const name = `inner: durable append, ${APPENDING_ROBOTS} robots, ${BATCH} events at a time`;
-  return ofFloor(name, median(own), median(raw), 0.9, 'events/s');
+  return figureAgainstFloor(name, median(own), median(raw), 0.9, 'events/s');
 }
 
 async function rawFiles(directory: string): Promise<number> {

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import process from 'node:process';
 import { simulatePlatform } from '../../../simulators/platform/index.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
-import { atMost, type Figure, inTurns, ofFloor, timesFloor } from '../measure/figure.ts';
+import { atMost, type Figure, figureAgainstFloor, inTurns, timesFloor } from '../measure/figure.ts';
 import { listenAnywhere, serveTask, Task } from '../measure/process.ts';
 
 interface Request {
@@ -48,7 +48,7 @@ export async function benchPlatform(): Promise<Figure[]> {
     last: [pages.last],
     filtered: [pages.filtered],
     combined: [pages.combined],
-    anywhere: scattered().map((offset) => page(`?limit=10&offset=${offset}`)),
+    anywhere: SCATTERED.map((offset) => page(`?limit=10&offset=${offset}`)),
   };
   const measures = Object.entries(requests).map(([name, list]) => [name, () => requestsPerSecond(list)]);
   const taken: Record<string, number[]> = await inTurns(1 + ROUNDS, Object.fromEntries(measures));
@@ -58,8 +58,8 @@ export async function benchPlatform(): Promise<Figure[]> {
   const cost = (what: string, name: keyof typeof requests, times: number): Figure =>
     timesFloor(`platform: ${what} against the first`, 1e6 / best(name), 1e6 / best('first'), times, 'µs');
   return [
-    ofFloor('platform: a page of 10 of 1,000,000 devices', best('first'), best('floor'), 0.8, 'requests/s'),
-    ofFloor('platform: pages of 10 scattered over all', best('anywhere'), best('floor'), 0.7, 'requests/s'),
+    figureAgainstFloor('platform: a page of 10 of 1,000,000 devices', best('first'), best('floor'), 0.8, 'requests/s'),
+    figureAgainstFloor('platform: pages of 10 scattered over all', best('anywhere'), best('floor'), 0.7, 'requests/s'),
     cost('the last page', 'last', 1.5),
     cost('a filtered page far out', 'filtered', 3),
     cost('a page under two filters', 'combined', 3),
@@ -68,12 +68,9 @@ export async function benchPlatform(): Promise<Figure[]> {
   ];
 }
 
-function scattered(): number[] {
-  const offsets: number[] = [];
-  for (let offset = 0; offset + 10 <= DEVICES; offset += 10) offsets.push(offset);
-  // In steps of a prime, so that consecutive requests ask for distant pages.
-  return offsets.map((_, index) => offsets[(index * 7919) % offsets.length] ?? 0);
-}
+const PAGES = DEVICES / 10;
+/** Offsets of all pages in steps of a prime, so that consecutive requests ask for distant pages. */
+const SCATTERED = Array.from({ length: PAGES }, (_, index) => 10 * ((index * 7919) % PAGES));
 
 const tasks = {
   platform: async (): Promise<{ port: number; startMs: number }> => {

@@ -11,8 +11,11 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
+import { closedPort } from '../../common/testing/servers.ts';
+import { poll } from '../../common/waiting.ts';
 import { DEPLOYMENT } from '../../contract/client.ts';
-import { atMost, type Figure, inTurns, median, ofFloor } from '../measure/figure.ts';
+import { accepts } from '../../targets/transports/index.ts';
+import { atMost, type Figure, figureAgainstFloor, inTurns, median } from '../measure/figure.ts';
 import { listenAnywhere, serveTask, startMuster, Task } from '../measure/process.ts';
 
 const ROUNDS = 3;
@@ -27,7 +30,7 @@ export async function benchWatch(): Promise<Figure[]> {
 
 async function throughput(): Promise<Figure[]> {
   using home = scratch();
-  const [origin, other, third] = await Promise.all([freePort(), freePort(), freePort()]);
+  const [origin, other, third] = await Promise.all([closedPort(), closedPort(), closedPort()]);
   const at = (name: string): string => join(home.path, name);
   const body = JSON.stringify(DEPLOYMENT);
   const kept = 'proxy_http_version 1.1; proxy_set_header Connection "";';
@@ -62,7 +65,7 @@ async function throughput(): Promise<Figure[]> {
     const through = median(taken.watch);
     const why = `a bare relay of Node: ${Math.round(median(taken.bare)).toLocaleString('en')} requests/s`;
     const beside = (name: string, floor: readonly number[]): Figure => ({
-      ...ofFloor(name, through, median(floor), 0.8, 'requests/s'),
+      ...figureAgainstFloor(name, through, median(floor), 0.8, 'requests/s'),
       why,
     });
     return [
@@ -209,25 +212,9 @@ const tasks = {
 
 if (import.meta.main) serveTask(tasks);
 
-async function freePort(): Promise<number> {
-  const server = createPlain();
-  const port = await listenAnywhere(server);
-  server.close();
-  return port;
-}
-
-async function untilOpen(port: number): Promise<void> {
-  for (;;) {
-    const socket = connect(port, '127.0.0.1');
-    try {
-      await once(socket, 'connect');
-      return;
-    } catch {
-      await wait(20);
-    } finally {
-      socket.destroy();
-    }
-  }
+function untilOpen(port: number): Promise<true> {
+  const look = async () => (await accepts({ host: '127.0.0.1', port })) || undefined;
+  return poll(`port ${port} to open`, look, { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: 20 });
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -107,11 +107,9 @@ export async function writeParts(stream: Writable, parts: readonly Buffer[]): Pr
 
 export async function isClosedWithin(socket: Socket, withinMs: number): Promise<boolean> {
   if (socket.closed) return true;
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), withinMs);
-  await once(socket, 'close', { signal: late.signal }).catch(() => {});
-  clearTimeout(timer);
-  return !late.signal.aborted;
+  const late = AbortSignal.timeout(withinMs);
+  await once(socket, 'close', { signal: late }).catch(() => {});
+  return !late.aborted;
 }
 
 /** `at`: position in 65,536ths of the text; `length`: number of characters. */
@@ -139,21 +137,12 @@ export function withDamages(text: string, damages: readonly Damage[]): string {
   return damages.reduce((all, damage) => {
     const start = Math.floor((damage.at * (all.length + 1)) / 0x10000);
     const before = all.slice(0, start);
-    switch (damage.do) {
-      case 'cut':
-        return before;
-      case 'remove':
-        return before + all.slice(start + damage.length);
-      case 'double':
-        return before + all.slice(start, start + damage.length) + all.slice(start);
-      case 'swap': {
-        const [one, two] = [start + damage.length, start + 2 * damage.length];
-        return before + all.slice(one, two) + all.slice(start, one) + all.slice(two);
-      }
-      case 'insert':
-        return before + damage.text + all.slice(start);
-      default:
-        return before + damage.text + all.slice(start + damage.text.length);
-    }
+    if ('text' in damage)
+      return before + damage.text + all.slice(start + (damage.do === 'insert' ? 0 : damage.text.length));
+    if (damage.do === 'cut') return before;
+    const [one, two] = [start + damage.length, start + 2 * damage.length];
+    if (damage.do === 'remove') return before + all.slice(one);
+    if (damage.do === 'double') return before + all.slice(start, one) + all.slice(start);
+    return before + all.slice(one, two) + all.slice(start, one) + all.slice(two);
   }, text);
 }

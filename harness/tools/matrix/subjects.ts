@@ -28,21 +28,13 @@ import { behavioursWith, type Changes, startRobot, startWorkspace } from '../sub
 export const SUBJECT_KINDS = ['reference', 'defect', 'variant', 'null', 'unwilling', 'starved'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
-export interface Subject {
+export interface Subject extends Partial<Pick<Defect<unknown>, 'breaks' | 'tells' | 'rate' | 'beside' | 'seldom'>> {
   api: Api;
   kind: SubjectKind;
   name: string;
-  /** Ids of requirements that the defect breaks; a check of each must fail. */
-  breaks?: readonly string[];
-  tells?: RegExp;
-  /** Expected failure rate of a check on the defect, e.g. `2 of 3`. */
-  rate?: RegExp;
-  beside?: readonly string[];
-  /** The defect shows rarely, so that runs of whole suites and of pairs leave it out. */
-  seldom?: true;
   file?: string;
   reason?: RegExp;
-  /** Ids of checks that may be not applicable on a reference; absent: all may. */
+  /** Ids of checks that may be not applicable or undecided on a reference; absent: all may. */
   notApplicable?: RegExp;
   /** Ids of checks that must not pass on a null server, which implements no API; absent: all. */
   proves?: RegExp;
@@ -81,12 +73,10 @@ const RUN_WITH: Record<Api, RunWith> = {
     runOnRobot({ behaviour: behavioursWith(changes).device, transport: changes.transport }, choice),
   platform: (changes, choice) => runOnPlatform({ behaviour: behavioursWith(changes).platform }, choice),
   system: (changes, choice) => runOnSystem(behavioursWith(changes), choice),
-  client: (changes, choice) =>
-    runClientSuite(
-      referenceWith(() => behavioursWith(changes).client),
-      choice,
-    ),
+  client: (changes, choice) => runClientSuite(clientWith(changes), choice),
 };
+
+const clientWith = (changes: Changes) => referenceWith(() => behavioursWith(changes).client);
 
 /** Undefined if the change shows on every transport. */
 function transportOf({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): Changes['transport'] {
@@ -296,11 +286,7 @@ const systemSubjects = (): Subject[] => [
 
 const clientSubjects = (): Subject[] => [
   ...named('client', 'reference', ['url', 'socket', 'discovery'], (place) => ({
-    run: (choice) =>
-      runClientSuite(
-        referenceWith(() => behavioursWith({}).client),
-        { ...choice, places: [place] },
-      ),
+    run: (choice) => runClientSuite(clientWith({}), { ...choice, places: [place] }),
   })),
   ...defective('client', clientDefects),
   ...variants('client', clientVariants),

@@ -100,9 +100,8 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
   const headings = [' '.repeat(NAME_WIDTH), ...Object.keys(COLUMNS)].join('  ');
   const wrong = problemsOf(parts);
   const headlineShares = parts.flatMap((part) => {
-    const headlines = headlinesOf(part);
-    const { right } = headlines;
-    const judged = right + headlines.wrong.length;
+    const { right, wrong: others } = headlinesOf(part);
+    const judged = right + others.length;
     const share = Math.floor((100 * right) / Math.max(1, judged));
     return judged === 0 ? [] : [`${part.api}: ${right} of ${judged} first findings name what is broken (${share} %)`];
   });

@@ -14,7 +14,13 @@ export interface Figure {
   why?: string;
 }
 
-export const ofFloor = (name: string, value: number, floor: number, share: number, unit: string): Figure => ({
+export const figureAgainstFloor = (
+  name: string,
+  value: number,
+  floor: number,
+  share: number,
+  unit: string,
+): Figure => ({
   name,
   value,
   floor,

@@ -26,10 +26,6 @@ export const PROBE = fileURLToPath(new URL('./series.ts', import.meta.url));
 export const wordsOf = (options: object): string[] =>
   Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
 
-class TaskEnded extends Error {
-  override name = 'TaskEnded';
-}
-
 // biome-ignore lint/suspicious/noExplicitAny: each has parameters of its own.
 type Functions = Record<string, (...values: any[]) => unknown>;
 
@@ -66,19 +62,16 @@ export class Task<F extends Functions> implements AsyncDisposable {
       if (failed === undefined) waiting?.resolve(value);
       else waiting?.reject(new Error(failed));
     });
-    this.#ended = new Promise((resolve, reject) => {
-      this.#child.once('error', reject);
-      this.#child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
-    });
+    this.#ended = once(this.#child, 'exit').then(([code, signal]) => signal ?? `exit code ${code}`);
   }
 
-  /** Rejects with `TaskEnded` if the process ends first. */
+  /** Rejects if the process ends first. */
   async call<K extends keyof F & string>(name: K, ...values: Parameters<F[K]>): Promise<Awaited<ReturnType<F[K]>>> {
     const waiting = Promise.withResolvers<unknown>();
     this.#calls += 1;
     this.#waiting.set(this.#calls, waiting);
     this.#child.send({ number: this.#calls, name, values }, () => {});
-    const ended = this.#ended.then((how) => Promise.reject(new TaskEnded(`${how}: ${this.#said}`)));
+    const ended = this.#ended.then((how) => Promise.reject(new Error(`the task ended: ${how}: ${this.#said}`)));
     return (await Promise.race([waiting.promise, ended])) as Awaited<ReturnType<F[K]>>;
   }
 

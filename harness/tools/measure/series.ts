@@ -129,12 +129,10 @@ function trend(points: readonly Sample[]): Pick<Slope, 'perMinute' | 'low' | 'hi
 
 function blocks(samples: readonly Sample[]): Sample[] {
   const size = Math.max(1, Math.floor(samples.length / BLOCKS));
-  const all: Sample[] = [];
-  for (let start = 0; start + size <= samples.length; start += size) {
-    const block = samples.slice(start, start + size);
-    all.push([median(block.map(([seconds]) => seconds)), median(block.map(([, value]) => value))]);
-  }
-  return all;
+  return Array.from({ length: Math.floor(samples.length / size) }, (_, at): Sample => {
+    const block = samples.slice(at * size, (at + 1) * size);
+    return [median(block.map(([seconds]) => seconds)), median(block.map(([, value]) => value))];
+  });
 }
 
 export interface Series {

@@ -21,22 +21,9 @@ export interface Mutant {
   within: string;
 }
 
-const silent = (): void => {};
-const off = (): boolean => false;
-const LOGGER = {
-  trace: silent,
-  debug: silent,
-  info: silent,
-  warn: silent,
-  error: silent,
-  fatal: silent,
-  isTraceEnabled: off,
-  isDebugEnabled: off,
-  isInfoEnabled: off,
-  isWarnEnabled: off,
-  isErrorEnabled: off,
-  isFatalEnabled: off,
-};
+type Logger = ConstructorParameters<typeof Instrumenter>[0];
+/** Writes nothing, and has no level enabled. */
+const LOGGER = new Proxy({} as Logger, { get: () => () => false });
 
 export function instrumentedServer(api: PlainApi) {
   const source = join(import.meta.dirname, '..', '..', '..', 'simulators', 'plain', `${api}.ts`);
@@ -76,15 +63,7 @@ export const mutantText = ({ file, line, mutator, was, now }: Mutant): string =>
   `${file}:${line} ${mutator}: ${shortened(was)} → ${shortened(now)}`;
 
 /** Mutants that no test can detect, for the reason in `why`. */
-export interface Equivalent {
-  file: string;
-  why: string;
-  mutator?: string;
-  text?: string;
-  within?: string;
-  was?: string;
-  now?: string;
-}
+export type Equivalent = { file: string; why: string } & Partial<Pick<Mutant, (typeof PATTERNS)[number]>>;
 
 export const readEquivalents = (): Equivalent[] =>
   readYaml('the mutants that are none', join(import.meta.dirname, 'equivalent.yaml')).value as Equivalent[];

@@ -74,16 +74,9 @@ const STREAM = [
 
 function streamed(it: Pick<Perturbation, 'kind'> & Partial<Perturbation>): [string, string] {
   let [text, letters] = ['', ''];
-  const trace: Trace = (letter) => {
-    letters += letter;
-  };
-  const frames = new Frames(
-    { api: 'device', seed: 0, server: '', cell: {}, ...it },
-    (piece) => {
-      text += piece;
-    },
-    trace,
-  );
+  const given = { api: 'device', seed: 0, server: '', cell: {}, ...it } as const;
+  const trace: Trace = (letter) => (letters += letter);
+  const frames = new Frames(given, (piece) => (text += piece), trace);
   const bytes = `${STREAM.join('\n\n')}\n\n`;
   for (let from = 0; from < bytes.length; from += 50) frames.take(bytes.slice(from, from + 50));
   frames.end();

@@ -1,9 +1,7 @@
+import { isObject } from '../../common/lenient.ts';
 import type { Item, Kind } from './perturbation.ts';
 
 export type Json = Record<string, unknown>;
-
-export const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const valueAt = (value: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>(

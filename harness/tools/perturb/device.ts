@@ -1,6 +1,8 @@
 import type http from 'node:http';
+import { isObject } from '../../common/lenient.ts';
+import { EVENT_TYPES } from '../../contract/enums.ts';
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
-import { changeMember, isObject, type Json, makeStale, valueAt, writtenAs } from './change.ts';
+import { changeMember, type Json, makeStale, valueAt, writtenAs } from './change.ts';
 import {
   type Answer,
   Changes,
@@ -42,21 +44,17 @@ export interface Stream {
 }
 
 export class DeviceChanges extends Changes {
-  #restarted: boolean;
+  /** The agent has been stopped once. */
+  restarted = false;
   /** Current deployment before the last `POST /deployments` to the control API. */
   #before: Json = {};
   #newest = 0;
   #streams = 0;
 
-  constructor(it: Perturbation, upstream: Upstream, trace: Trace, restarted: boolean) {
-    super(it, upstream, trace);
-    this.#restarted = restarted;
-  }
-
   async answer(exchange: Exchange, signal: AbortSignal): Promise<Answer | Stream> {
     const { kind, path, cell } = this.it;
     const operation = `${exchange.method} ${exchange.url.split('?')[0]?.replace(DEVICE_API_PREFIX, '')}`;
-    const isIn = isWithin(cell, { operation, connection: exchange.connection, restarted: this.#restarted });
+    const isIn = isWithin(cell, { operation, connection: exchange.connection, restarted: this.restarted });
     if (operation === 'GET /events') return this.#stream(exchange, isIn, signal);
     const answer = await this.ask(exchange);
     const subject = subjectOf(kind);
@@ -109,7 +107,7 @@ export class DeviceChanges extends Changes {
       const current = await this.read(CURRENT.replace('GET ', DEVICE_API_PREFIX), ['Host', 'device']);
       if (valueAt(current, ['object']) === 'deployment') this.#before = current as Json;
     }
-    if (url === '/stop') this.#restarted = true;
+    if (url === '/stop') this.restarted = true;
     return this.ask(exchange, control);
   }
 }
@@ -140,15 +138,10 @@ export const blockOf = ({ id, event, envelope }: Frame): string =>
     `data: ${JSON.stringify(envelope)}`,
   ].join('\n');
 
-const OTHER_TYPE: Readonly<Record<string, string>> = {
-  'deployment.deployed': 'deployment.removed',
-  'deployment.removed': 'deployment.deployed',
-};
-
 function changedFrame({ kind, path = [] }: Perturbation, frame: Frame, before: Json | undefined): Frame {
   if (kind === 'id-altered') return { ...frame, id: String(Number(frame.id) + 1) };
   if (kind === 'id-dropped') return { ...frame, id: undefined };
-  if (kind === 'event-altered') return { ...frame, event: OTHER_TYPE[frame.event ?? ''] ?? 'deployment.deployed' };
+  if (kind === 'event-altered') return { ...frame, event: EVENT_TYPES.find((type) => type !== frame.event) };
   if (kind === 'event-dropped') return { ...frame, event: undefined };
   const envelope = structuredClone(frame.envelope);
   changeMember(envelope, path, kind, valueAt(before, path));

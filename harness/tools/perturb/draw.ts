@@ -137,31 +137,25 @@ function pageChange(draw: Draw): Drawn {
 function requestChange(draw: Draw): Drawn | undefined {
   const { chance, survey } = draw;
   const kind = 'let-through';
-  switch (chance.pick(['key', 'key', 'scope', 'gone', 'version', 'query', 'query', 'body'] as const)) {
-    case 'key':
-      return { kind, cell: { ...cellOf(draw, chance.pick([...survey.keys(), PING])), key: 'none' }, value: 'key' };
-    case 'scope':
-      return { kind, cell: { ...cellOf(draw, PING), key: 'limited' }, value: 'key' };
-    case 'gone': {
-      const operation = sometimes(chance, 0.5, listsIn(survey));
-      return { kind, cell: { operation, version: API_VERSIONS[0].id }, value: 'version' };
-    }
-    case 'version': {
-      const cell = cellOf(draw, chance.pick(readsIn(survey)), [], 1);
-      const value = chance.pick(SUPPORTED_VERSIONS);
-      const [own, other] = [cell.version, value].map((version) =>
-        leavesIn(survey, cell.operation ?? '', version)
-          .map(({ path }) => nameOf(path))
-          .sort()
-          .join(),
-      );
-      return own === other ? undefined : { kind: 'other-version', cell, value };
-    }
-    case 'query':
-      return lostQuery(draw);
-    default:
-      return lostBody(draw);
+  const part = chance.pick(['key', 'key', 'scope', 'gone', 'version', 'query', 'query', 'body'] as const);
+  if (part === 'query') return lostQuery(draw);
+  if (part === 'body') return lostBody(draw);
+  if (part === 'key')
+    return { kind, cell: { ...cellOf(draw, chance.pick([...survey.keys(), PING])), key: 'none' }, value: 'key' };
+  if (part === 'scope') return { kind, cell: { ...cellOf(draw, PING), key: 'limited' }, value: 'key' };
+  if (part === 'gone') {
+    const operation = sometimes(chance, 0.5, listsIn(survey));
+    return { kind, cell: { operation, version: API_VERSIONS[0].id }, value: 'version' };
   }
+  const cell = cellOf(draw, chance.pick(readsIn(survey)), [], 1);
+  const value = chance.pick(SUPPORTED_VERSIONS);
+  const [own, other] = [cell.version, value].map((version) =>
+    leavesIn(survey, cell.operation ?? '', version)
+      .map(({ path }) => nameOf(path))
+      .sort()
+      .join(),
+  );
+  return own === other ? undefined : { kind: 'other-version', cell, value };
 }
 
 function lostQuery(draw: Draw): Drawn {
@@ -264,27 +258,19 @@ function deviceRequestChange(chance: Random): Drawn {
   const requests = kindsOf('request').filter((each) => !['body-lost', 'other-version'].includes(each));
   const kind = chance.pick([...requests, 'refused', 'media'] as const);
   const { cursor, typed, ...cell } = streamCell(chance);
-  switch (kind) {
-    case 'query-lost': {
-      const value = chance.pick(['after', 'types']);
-      const own = value === 'after' ? sometimes(chance, 0.4, ['query', 'both'] as const) : undefined;
-      return { kind, cell: { ...cell, cursor: own }, value };
-    }
-    case 'types-cut':
-      return { kind, cell };
-    case 'header-lost':
-      return { kind, cell: { ...cell, typed, cursor: 'header' } };
-    case 'cursor-inclusive':
-      return { kind, cell: { ...cell, typed, cursor: sometimes(chance, 0.4, WITH_CURSOR) } };
-    case 'let-through':
-      // Any stream, because the first streams meet no expired cursor.
-      return { kind, cell: { operation: 'GET /events', cursor: sometimes(chance, 0.6, WITH_CURSOR) } };
-    default: {
-      const value = kind === 'refused' ? chance.pick(['410', '500', '404']) : undefined;
-      const own = value === '410' ? sometimes(chance, 0.4, WITH_CURSOR) : cursor;
-      return { kind, cell: { ...cell, typed, cursor: own }, value };
-    }
+  if (kind === 'query-lost') {
+    const value = chance.pick(['after', 'types']);
+    const own = value === 'after' ? sometimes(chance, 0.4, ['query', 'both'] as const) : undefined;
+    return { kind, cell: { ...cell, cursor: own }, value };
   }
+  if (kind === 'types-cut') return { kind, cell };
+  if (kind === 'header-lost') return { kind, cell: { ...cell, typed, cursor: 'header' } };
+  // Any stream, because the first streams meet no expired cursor.
+  if (kind === 'let-through')
+    return { kind, cell: { operation: 'GET /events', cursor: sometimes(chance, 0.6, WITH_CURSOR) } };
+  const value = kind === 'refused' ? chance.pick(['410', '500', '404']) : undefined;
+  const hasCursor = kind === 'cursor-inclusive' || value === '410';
+  return { kind, cell: { ...cell, typed, cursor: hasCursor ? sometimes(chance, 0.4, WITH_CURSOR) : cursor }, value };
 }
 
 function eventPath(chance: Random, kind: Kind): string[] {

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import { setTimeout } from 'node:timers/promises';
-import { isObject, type Json, writtenAs } from './change.ts';
+import { isObject } from '../../common/lenient.ts';
+import { type Json, writtenAs } from './change.ts';
 import { type Perturbation, subjectOf } from './perturbation.ts';
 
 export type Upstream = { socketPath: string } | { host: string; port: number };

@@ -68,10 +68,10 @@ function outcomeOf(
 ): Pick<Tried, 'outcome' | 'found' | 'why'> {
   const all = (wanted: string) => checks.filter(({ outcome }) => outcome === wanted);
   const [failed, warned] = [all('fail'), all('warn')];
-  const [leading, following] = [true, false].map((leads) =>
-    failed.filter(({ consequence_of }) => (consequence_of === undefined) === leads),
+  const { leading = [], following = [] } = Object.groupBy(failed, ({ consequence_of }) =>
+    consequence_of === undefined ? 'leading' : 'following',
   );
-  const findings = [...(leading ?? []), ...(following ?? []), ...warned];
+  const findings = [...leading, ...following, ...warned];
   const [first] = [...findings, ...all('blocked')];
   const why = unreachable ?? (first && (first.reason ?? `expected ${first.expected}; actual: ${first.actual}`));
   const isRed = failed.length > 0;

@@ -1,5 +1,6 @@
+import { isObject } from '../../common/lenient.ts';
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
-import { changeMember, changePage, isObject, itemsOf, type Json, makeStale, valueAt } from './change.ts';
+import { changeMember, changePage, itemsOf, type Json, makeStale, valueAt } from './change.ts';
 import {
   type Answer,
   Changes,

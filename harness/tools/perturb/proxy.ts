@@ -137,7 +137,8 @@ async function beforeDevice(
 ): Promise<object> {
   const [socketPath, controlPath] = [join(folder, 's.sock'), join(folder, 'c.sock')];
   await started(`${server} --socket '${socketPath}' --control '${controlPath}' --dir '${dir}'`);
-  const api = new DeviceChanges(perturbation, { socketPath }, trace, restarted);
+  const api = new DeviceChanges(perturbation, { socketPath }, trace);
+  api.restarted = restarted;
   const open = (): Promise<http.Server> => listen(socket, responder(perturbation, api, trace));
   let proxy: http.Server | undefined;
   await listen(control, async (exchange, response) => {

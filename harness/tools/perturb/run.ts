@@ -18,7 +18,6 @@ const values = toolOptions(
     seed: seed('the first seed; with --count 1 exactly that perturbation'),
     concurrency: count('suites at once', 2),
     whole: { type: 'boolean', default: false, describe: 'end no run with its first finding' },
-    list: { type: 'boolean', default: false, describe: 'name what is drawn, and run nothing' },
     json: { type: 'string', requiresArg: true, describe: 'write each perturbation with its outcome into this file' },
   },
   { loose: ['platform', 'device'] },
@@ -92,10 +91,6 @@ for (const server of SERVERS) {
   } else print(`${server.name} is left out: ${server.missing}`);
 }
 const perturbations = Array.from({ length: values.count }, (_, n) => drawPerturbation(api, values.seed + n, servers));
-if (values.list) {
-  for (const each of perturbations) print(lineFor(each));
-  process.exit();
-}
 print(`${api}: ${values.count} perturbations from --seed ${values.seed} on`);
 const all: Tried[] = [];
 await inParallel(perturbations, values.concurrency, async (each) => {

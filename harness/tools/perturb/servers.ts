@@ -2,10 +2,11 @@
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { type Api, GO, LANGUAGES, startServer } from '../../../fixtures/servers/languages.ts';
+import { isObject } from '../../common/lenient.ts';
 import { inVersion, type Operation } from '../../contract/platform/operation.ts';
 import { OPERATIONS, RESOURCES } from '../../contract/platform/operations.ts';
 import { SUPPORTED_VERSIONS } from '../../contract/versions.ts';
-import { isObject, isTime, type Json } from './change.ts';
+import { isTime, type Json } from './change.ts';
 import { KEYS } from './platform.ts';
 
 const file = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));

@@ -27,12 +27,6 @@ export const crash = {
   },
 };
 
-interface CrashResult {
-  /** By kind, e.g. `{ ENOSPC: 40, 'power loss': 900 }`. */
-  injected: Record<string, number>;
-  violations: string[];
-}
-
 const FAILURES: readonly Failure[] = ['ENOSPC', 'EIO', 'short write'];
 const RETAIN = 60;
 const POINTS_OF_A_LOG = 50;
@@ -55,10 +49,12 @@ interface LogHistory {
 export async function crashMatrix(
   { seed, points, dir }: { seed: number; points: number; dir: string },
   rules: LogBehaviour = referenceBehaviour.log,
-): Promise<CrashResult> {
-  const result: CrashResult = { injected: {}, violations: [] };
+) {
+  /** By kind, e.g. `{ ENOSPC: 40, 'power loss': 900 }`. */
+  const injected: Record<string, number> = {};
+  const violations: string[] = [];
   const inject = (kind: string): void => {
-    result.injected[kind] = (result.injected[kind] ?? 0) + 1;
+    injected[kind] = (injected[kind] ?? 0) + 1;
   };
   for (let done = 0, number = 0; done < points; number += 1) {
     const source = random(`${seed}/${number}`);
@@ -77,12 +73,12 @@ export async function crashMatrix(
       leave(steps, after, folder, lottery && { lottery, underWay });
       const problems = await judgeCrash(history, after, lottery !== undefined, folder);
       const where = `seed ${seed}, log ${number} (${history.durable ? 'sync' : 'os'}), ${kind} after step ${after}`;
-      result.violations.push(...problems.map((problem) => `${where} of ${steps.length}: ${problem}`));
+      violations.push(...problems.map((problem) => `${where} of ${steps.length}: ${problem}`));
       rmSync(folder, { recursive: true });
     }
     rmSync(lived, { recursive: true });
   }
-  return result;
+  return { injected, violations };
 }
 
 async function live(

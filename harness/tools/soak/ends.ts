@@ -5,7 +5,7 @@ import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { type Random, random } from '../../../simulators/common/random.ts';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
-import { MAIN, Running } from '../../cli/testing/muster.ts';
+import { MAIN, Running, typed } from '../../cli/testing/muster.ts';
 import { sweep } from '../../common/owner.ts';
 import { inParallel } from '../../common/parallel.ts';
 import { isBesideName } from '../../common/user-files.ts';
@@ -28,26 +28,19 @@ const AGENT = `${NODE} ${MAIN} simulate device --socket {socket} --control {cont
 const STUBBORN = `trap '' HUP INT TERM; ${AGENT} & wait; wait`;
 
 const COMMANDS: Readonly<Record<string, (at: (name: string) => string) => string[]>> = {
-  'check device': (at) => ['check', 'device', '--command', AGENT, '--fast', '--report', `json=${at('r.json')}`],
-  'check device, stubborn': (at) => ['check', 'device', '--command', STUBBORN, '--report', `html=${at('r.html')}`],
-  'check device, enrolled': () => ['check', 'device', '--command', AGENT, '--control', 'platform', '--fast'],
-  'check system': () => ['check', 'system', '--command', AGENT, '--fast'],
-  'check client': (at) => ['check', 'client', '--command', 'sleep 600', '--report', `junit=${at('r.xml')}`],
-  compare: () => ['compare', '--command', AGENT, '--command', AGENT, '--', '--fast'],
-  fleet: (at) => [
-    ...['fleet', '--robots', '20', '--workers', '2', '--platform', 'embedded', '--key-bits', '1024'],
-    ...['--out', at('out'), '--state', at('state')],
-  ],
-  demo: (at) => ['demo', '--robots', '10', '--out', at('out')],
-  merge: (at) => ['merge', at('shards'), '--expect', '2', '--watch', '--out', at('out')],
-  'simulate device': (at) => [
-    ...['simulate', 'device', '--socket', at('s'), '--control', at('c'), '--dir', at('robot'), '--ui'],
-    ...['--log-level', 'info'],
-  ],
-  'simulate platform': (at) => [
-    ...['simulate', 'platform', '--db', at('p.db'), '--devices', '20'],
-    ...['--control', '0', '--ui'],
-  ],
+  'check device': (at) => typed`check device --command ${AGENT} --fast --report json=${at('r.json')}`,
+  'check device, stubborn': (at) => typed`check device --command ${STUBBORN} --report html=${at('r.html')}`,
+  'check device, enrolled': () => typed`check device --command ${AGENT} --control platform --fast`,
+  'check system': () => typed`check system --command ${AGENT} --fast`,
+  'check client': (at) => typed`check client --command ${'sleep 600'} --report junit=${at('r.xml')}`,
+  compare: () => typed`compare --command ${AGENT} --command ${AGENT} -- --fast`,
+  fleet: (at) =>
+    typed`fleet --robots 20 --workers 2 --platform embedded --key-bits 1024 --out ${at('out')} --state ${at('state')}`,
+  demo: (at) => typed`demo --robots 10 --out ${at('out')}`,
+  merge: (at) => typed`merge ${at('shards')} --expect 2 --watch --out ${at('out')}`,
+  'simulate device': (at) =>
+    typed`simulate device --socket ${at('s')} --control ${at('c')} --dir ${at('robot')} --ui --log-level info`,
+  'simulate platform': (at) => typed`simulate platform --db ${at('p.db')} --devices 20 --control 0 --ui`,
 };
 
 /** Only on Linux, because it finds processes in /proc. */

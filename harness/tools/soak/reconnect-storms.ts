@@ -9,6 +9,7 @@ import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import type { RolloutRow } from '../../../simulators/fleet/host/host.ts';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
 import {
+  type Addresses,
   API_KEY,
   deploymentsOf,
   disagreements,
@@ -18,6 +19,7 @@ import {
   totalOf,
 } from '../../cli/fleet-faults/testing/faulted-fleet.ts';
 import { type Ended, Running } from '../../cli/testing/muster.ts';
+import { NamedError } from '../../common/usage.ts';
 import { poll, runningMs } from '../../common/waiting.ts';
 import { wordsOf } from '../measure/process.ts';
 import { count, toolOptions } from '../options.ts';
@@ -38,9 +40,7 @@ const STANDSTILL_MS = 180_000;
 const TELL_MS = 15_000;
 
 /** The run decided nothing, e.g. because the machine is too slow. */
-export class Undecided extends Error {
-  override name = 'Undecided';
-}
+export class Undecided extends NamedError {}
 
 const USAGE = `npm run soak -- faults [options]
 
@@ -121,11 +121,8 @@ async function startPlatform(start: (words: readonly string[]) => Running, dir: 
   const options = { port, 'mqtt-port': mqttPort, db: join(dir, 'platform.db'), 'api-key': API_KEY };
   const words = ['simulate', 'platform', ...wordsOf({ ...options, 'min-key-bits': 1024, 'log-level': 'error' })];
   let running = start(words);
-  const { url, agent_url: agentUrl, mqtt } = await running.ready<{ url: string; agent_url: string; mqtt: string }>();
   return {
-    url,
-    agentUrl,
-    mqtt,
+    ...(await running.ready<Addresses>()),
     restart: async (signal: NodeJS.Signals): Promise<number> => {
       const gone = performance.now();
       running.child.kill(signal);
@@ -156,7 +153,7 @@ async function keepablePorts(seed: number): Promise<[number, number]> {
   return found as [number, number];
 }
 
-function fleetWords({ robots, seed, dir }: StormOptions, { url, agentUrl, mqtt }: Platform): string[] {
+function fleetWords({ robots, seed, dir }: StormOptions, { url, agent_url, mqtt }: Platform): string[] {
   const seconds = (rate: number): string => `${Math.max(2, Math.ceil(robots / rate))}s`;
   const rollout = `  - { do: rollout, over: ${seconds(RATE.rollout)}, within: 5m }\n`;
   const ramp = `  - { do: ramp, over: ${seconds(RATE.ramp)}, measure: false }\n`;
@@ -165,7 +162,7 @@ function fleetWords({ robots, seed, dir }: StormOptions, { url, agentUrl, mqtt }
   const phases = `${ramp}${rollout.repeat(SIGNALS.length + 1)}`;
   writeFileSync(at('scenario.yaml'), `name: reconnect storms\nkey_bits: 1024\nphases:\n${phases}`);
   const places = { scenario: at('scenario.yaml'), out: at('out'), state: at('state'), dir: at('robots') };
-  return ['fleet', '--keep', ...wordsOf({ robots, seed, platform: url, 'agent-url': agentUrl, mqtt, ...places })];
+  return ['fleet', '--keep', ...wordsOf({ robots, seed, platform: url, 'agent-url': agent_url, mqtt, ...places })];
 }
 
 async function compareRecords(

@@ -1,4 +1,5 @@
 /** Clients that run in this process: the reference client, and clients that do nothing useful. */
+import { once } from 'node:events';
 import type { ClientBehaviour } from '../../../simulators/client/behaviour.ts';
 import { runClient } from '../../../simulators/client/run.ts';
 import { CALL_JOBS, CLIENT_VARIABLES, type ClientJob, filledIn, JOB_TABLE, jobOf } from '../../contract/client.ts';
@@ -16,11 +17,17 @@ export const inProcess =
   (run: InProcessClient): StartClient =>
   ({ variables }, { line, complaint, ended }: ClientListener): RunningClient => {
     const over = new AbortController();
-    let code: number | undefined;
-    let how: string | undefined;
-    let diagnostics = '';
+    const running = {
+      how: undefined as string | undefined,
+      code: undefined as number | undefined,
+      diagnostics: '',
+      stop: async (): Promise<void> => {
+        over.abort();
+        await done;
+      },
+    };
     const complain = (text: string): void => {
-      diagnostics += `${text}\n`;
+      running.diagnostics += `${text}\n`;
       complaint?.(text);
     };
     // Starts later, so that the caller receives the first output.
@@ -32,25 +39,11 @@ export const inProcess =
       })
       .then((endedWith) => {
         if (over.signal.aborted) return;
-        code = typeof endedWith === 'number' ? endedWith : 0;
-        how = `ended with exit code ${code}; the last lines that it wrote:\n${diagnostics}`;
+        running.code = typeof endedWith === 'number' ? endedWith : 0;
+        running.how = `ended with exit code ${running.code}; the last lines that it wrote:\n${running.diagnostics}`;
         ended();
       });
-    return {
-      get how() {
-        return how;
-      },
-      get code() {
-        return code;
-      },
-      get diagnostics() {
-        return diagnostics;
-      },
-      stop: async () => {
-        over.abort();
-        await done;
-      },
-    };
+    return running;
   };
 
 export const referenceWith =
@@ -119,8 +112,6 @@ function ask(variables: Readonly<Record<string, string>>, signal: AbortSignal): 
   return fetch(url, { method: request.method, signal }).catch(() => undefined);
 }
 
-const until = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+async function until(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
+}

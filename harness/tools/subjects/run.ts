@@ -11,9 +11,9 @@ import { defined } from '../../common/defined.ts';
 import { Redactor } from '../../common/redact.ts';
 import { EXIT } from '../../common/usage.ts';
 import { CLIENT_JOBS, type ClientPlace } from '../../contract/client.ts';
-import { DIALECT_NAMES, SUPPORTED_CODENAMES } from '../../contract/versions.ts';
+import { NAMES_BY_DIALECT, SUPPORTED_CODENAMES } from '../../contract/versions.ts';
 import { makePlan, NO_TRIES, type PlanOptions } from '../../runner/plan.ts';
-import { type RunListener, runSuite } from '../../runner/run.ts';
+import { type RunOptions, runSuite } from '../../runner/run.ts';
 import type { Api, Capability, Outcome, Report, Suite } from '../../runner/types.ts';
 import { startsOfOneCheck } from '../../targets/client/client-run.ts';
 import { openDeviceTarget } from '../../targets/open-device.ts';
@@ -23,18 +23,13 @@ import type { ClientContext, OpenedTarget } from '../../targets/opened.ts';
 import { type InProcessClient, inProcess } from './clients.ts';
 import type { DevicePlace, PlatformPlace, Workspace } from './simulators.ts';
 
-export interface RunChoice extends Omit<PlanOptions, 'capabilities'> {
+type OfRun = 'seed' | 'runs' | 'maxTimeMs' | 'concurrency' | 'varied' | 'signal' | 'listeners';
+
+export interface RunChoice extends Omit<PlanOptions, 'capabilities'>, Partial<Pick<RunOptions<never>, OfRun>> {
   patienceMs?: number;
-  seed?: number;
-  runs?: number;
-  maxTimeMs?: number;
-  concurrency?: number;
   tries?: boolean;
-  varied?: boolean;
   /** Runs every check, even after a failed premise. */
   alone?: boolean;
-  signal?: AbortSignal;
-  listeners?: readonly RunListener[];
 }
 
 const SEED = 11;
@@ -88,7 +83,7 @@ export async function runClientSuite(
   const capabilities = new Set<Capability>([...CLIENT_JOBS, ...places, 'deduplicates', 'heartbeat']);
   const { redactor, patienceMs } = commonOf(choice);
   const start = inProcess(client);
-  const about = { versionHeader: DIALECT_NAMES.spec.versionHeader, capabilities, patienceMs };
+  const about = { versionHeader: NAMES_BY_DIALECT.spec.versionHeader, capabilities, patienceMs };
   const target: Target<ClientContext> = {
     description: {
       kind: 'simulator',

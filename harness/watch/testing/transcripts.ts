@@ -1,14 +1,9 @@
 import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
 import type { Place, Side } from '../relay.ts';
 
 type Step = { who: Side; what: 'send'; bytes: Uint8Array } | { who: Side; what: 'end' | 'reset' };
-
-interface Saw {
-  bytes: string;
-  ends: string[];
-}
 
 class Peer {
   readonly socket: Socket;
@@ -42,18 +37,14 @@ class Peer {
     while (!holds()) await this.#wake.promise;
   }
 
-  get saw(): Saw {
+  get saw() {
     return { bytes: Buffer.concat(this.pieces).toString('base64'), ends: [...this.ends] };
   }
 }
 
 export class Stage implements AsyncDisposable {
-  readonly #server: Server;
   readonly #waiting: ((peer: Peer) => void)[] = [];
-
-  private constructor() {
-    this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#waiting.shift()?.(new Peer(socket)));
-  }
+  readonly #server = createServer({ allowHalfOpen: true }, (socket) => this.#waiting.shift()?.(new Peer(socket)));
 
   static async open(place: Place): Promise<Stage> {
     const stage = new Stage();
@@ -63,11 +54,10 @@ export class Stage implements AsyncDisposable {
   }
 
   get port(): number {
-    const address = this.#server.address();
-    return typeof address === 'object' ? (address?.port ?? 0) : 0;
+    return (this.#server.address() as AddressInfo).port;
   }
 
-  async play(script: readonly Step[], place: Place): Promise<Record<Side, Saw>> {
+  async play(script: readonly Step[], place: Place) {
     const accepted = new Promise<Peer>((resolve) => void this.#waiting.push(resolve));
     const client = new Peer(connect({ ...place, allowHalfOpen: true }));
     const peers = { client, server: await accepted };

@@ -1,26 +1,18 @@
 /** Requests for tests, also on unix sockets and with headers that `fetch` forbids. */
+import { once } from 'node:events';
 import http from 'node:http';
-import { jsonIn } from '../malformed.ts';
-
-interface Answer {
-  status: number;
-  headers: http.IncomingHttpHeaders;
-  text: string;
-  json: unknown;
-}
+import { text } from 'node:stream/consumers';
+import { jsonOf } from '../../../harness/common/lenient.ts';
 
 /** On a connection of its own. A `body` other than text is sent as JSON. */
-export function send(options: http.RequestOptions, body?: unknown): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const request = http.request({ agent: false, ...options }, (response) => {
-      const { statusCode: status = 0, headers } = response;
-      let text = '';
-      response.setEncoding('utf8').on('data', (part: string) => (text += part));
-      response.once('error', reject).once('end', () => resolve({ status, headers, text, json: jsonIn(text) }));
-    });
-    request.once('error', reject);
-    request.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body));
-  });
+export async function send(options: http.RequestOptions, body?: unknown) {
+  // A server may answer, and close the connection, before it has read the whole body.
+  const request = http.request({ agent: false, ...options }).on('error', () => {});
+  request.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body));
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+  const { statusCode: status = 0, headers } = response;
+  const said = await text(response);
+  return { status, headers, text: said, json: jsonOf(said) };
 }
 
 export async function firstMessage(url: string): Promise<string> {

@@ -1,6 +1,6 @@
+import { isObject, jsonOf } from '../../../harness/common/lenient.ts';
 import { CallFailed, type FailedJobOutput } from '../../client/behaviour.ts';
 import { objectOf } from '../../client/reference.ts';
-import { isObject, jsonIn } from '../../common/malformed.ts';
 import { defect, variant } from '../define-client.ts';
 
 const ENDLESS = ['client.errors.endless.list', 'client.errors.endless.ping', 'client.errors.endless.deploy'];
@@ -62,7 +62,7 @@ export const defects = [
     calls: ({ value }) => ({
       value: (answer, job) => {
         if (answer.status < 300) return value(answer, job);
-        const body = jsonIn(answer.text);
+        const body = jsonOf(answer.text);
         throw new CallFailed('refused', isObject(body) && 'error' in body ? answer.status : 500);
       },
     }),
@@ -70,7 +70,7 @@ export const defects = [
   defect('garbage-as-end', 'Takes what is no page for an empty one.', ['client.errors.garbage'], {
     calls: ({ page, value }) => ({
       value: (answer, job) =>
-        answer.status < 300 && job === 'list' ? (jsonIn(answer.text) ?? EMPTY_PAGE) : value(answer, job),
+        answer.status < 300 && job === 'list' ? (jsonOf(answer.text) ?? EMPTY_PAGE) : value(answer, job),
       page: (value) => {
         try {
           return page(value);

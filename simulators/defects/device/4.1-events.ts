@@ -22,9 +22,7 @@ const typesReadAs = (name: string, summary: string, read: (raw: string) => strin
   defect(name, summary, TYPES, () => {
     let raw: string | undefined;
     return {
-      http: onRequest(({ url = '' }) => {
-        raw = /[?&]types=([^&]*)/.exec(url)?.[1];
-      }),
+      http: onRequest(({ url = '' }) => (raw = /[?&]types=([^&]*)/.exec(url)?.[1])),
       stream: { parseTypes: () => (raw === undefined ? undefined : new Set(read(raw))) },
     };
   });

@@ -43,9 +43,7 @@ export const defects = [
   defect('heartbeat-ends-at-restart', 'Sends no heartbeats after a restart.', HEARTBEAT, () => {
     let restarted = false;
     return {
-      log: onRestart(() => {
-        restarted = true;
-      }),
+      log: onRestart(() => (restarted = true)),
       stream: ({ heartbeat }) => ({ heartbeat: (now) => (restarted ? '' : heartbeat(now)) }),
     };
   }),

@@ -45,9 +45,7 @@ export const defects = [
   defect('device-id-anew', 'Uses a new device id after each start.', ['device.deployment.restart'], () => {
     let device_id = '';
     return {
-      log: onStart(() => {
-        device_id = `dvc_${randomBytes(6).toString('hex')}`;
-      }),
+      log: onStart(() => (device_id = `dvc_${randomBytes(6).toString('hex')}`)),
       http: { deploymentBody: (deployment) => ({ ...deployment, device_id }) },
     };
   }),
@@ -78,9 +76,7 @@ export const defects = [
   defect('restart-loads-few', 'Loads only the newest hundred events at a start.', ['device.log.restart'], () => {
     let loaded = 0;
     return {
-      log: onStart((last) => {
-        loaded = last - 100;
-      }),
+      log: onStart((last) => (loaded = last - 100)),
       stream: { session: () => ({ replay: (events) => events.filter(({ id }) => id > loaded) }) },
     };
   }),

@@ -137,9 +137,7 @@ export const defects = [
     () => {
       let socket: Socket | undefined;
       return {
-        http: onRequest((request) => {
-          ({ socket } = request);
-        }),
+        http: onRequest((request) => ({ socket } = request)),
         stream: {
           session: ({ after, retained: { latest } }) => {
             const own = socket;

@@ -55,9 +55,7 @@ export const defects = [
   defect('expired-with-types-is-live', 'Never answers 410 when types are listed.', EXPIRED_410, () => {
     let listed = false;
     return {
-      http: onRequest(({ url = '' }) => {
-        listed = url.includes('types=');
-      }),
+      http: onRequest(({ url = '' }) => (listed = url.includes('types='))),
       stream: serves(fromEarliest, () => listed),
     };
   }),
@@ -68,9 +66,7 @@ export const defects = [
     () => {
       let restarted = false;
       return {
-        log: onRestart(() => {
-          restarted = true;
-        }),
+        log: onRestart(() => (restarted = true)),
         stream: serves(fromEarliest, () => restarted),
       };
     },
@@ -111,9 +107,7 @@ export const defects = [
     () => {
       let listed = '';
       return {
-        http: onRequest(({ url = '/' }) => {
-          listed = new URL(url, 'http://device').searchParams.get('types') ?? '';
-        }),
+        http: onRequest(({ url = '/' }) => (listed = new URL(url, 'http://device').searchParams.get('types') ?? '')),
         // The check never causes the event `deployment.removed`.
         stream: expires((cursor, { latest }) => listed === 'deployment.removed' && cursor < latest),
       };

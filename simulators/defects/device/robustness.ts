@@ -5,9 +5,7 @@ const REQUESTS = ['device.robust.requests'];
 
 export const defects = [
   defect('every-method-reads', 'Answers every method as if it were GET.', REQUESTS, {
-    http: onRequest((request) => {
-      request.method = 'GET';
-    }),
+    http: onRequest((request) => (request.method = 'GET')),
   }),
   defect('bad-method-fails', 'Answers an unknown method with 500.', REQUESTS, {
     http: refusals(({ status }) => status === 405, { status: 500 }),
@@ -73,8 +71,6 @@ export const variants = [
     http: refusals(({ status }) => status === 405, { status: 404, headers: {} }),
   }),
   variant('closes-each-connection', 'Closes the connection after each answer, and says so.', {
-    http: onRequest((_request, response) => {
-      response.shouldKeepAlive = false;
-    }),
+    http: onRequest((_request, response) => (response.shouldKeepAlive = false)),
   }),
 ];

@@ -326,9 +326,7 @@ export const variants = [
         order: (asked) => {
           isOrdered = asked.length > 0;
           // A list is answered in one turn, and other pages are read without `order`.
-          queueMicrotask(() => {
-            isOrdered = false;
-          });
+          queueMicrotask(() => (isOrdered = false));
           return order(asked);
         },
         page: ({ limit, offset, total }, at) => {

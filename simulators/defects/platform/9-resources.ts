@@ -14,7 +14,7 @@ const TREE = ['platform.group.tree'];
 const UNEXPANDED = { alternative: 'unexpanded fields' };
 
 /** Milliseconds for which a change stays unseen, as if each process had its own copy of the data. */
-const STALE_MS = 30;
+const STALE_MS = 150;
 
 const unserved =
   (operation: string, ...refusal: ConstructorParameters<typeof PlatformError>) =>
@@ -161,9 +161,8 @@ export const defects = [
   defect('membership-written', 'Lets a device be put into a group by PATCH.', TREE, unchecked('updateDevice')),
   defect('membership-fails', 'Fails when a device is to be put into a group by PATCH.', TREE, ({ bodyProblems }) => ({
     bodyProblems: (operation, value, check) => {
-      if (operation === 'updateDevice' && typeof value === 'object' && value !== null && 'group_id' in value) {
+      if (operation === 'updateDevice' && typeof value === 'object' && value !== null && 'group_id' in value)
         throw new Error('nobody expected a group here');
-      }
       return bodyProblems(operation, value, check);
     },
   })),
@@ -205,9 +204,8 @@ export const variants = [
     {
       envelope: (envelope) => {
         const items = envelope['data'] as Record<string, unknown>[];
-        if (items.some((item) => 'current_release' in item || 'current_deployment' in item)) {
+        if (items.some((item) => 'current_release' in item || 'current_deployment' in item))
           throw new PlatformError(400, 'invalid_request', 'expand: lists expand nothing but total_count');
-        }
         return envelope;
       },
     },

@@ -6,34 +6,29 @@ import { send } from '../../common/testing/requests.ts';
 import { simulateDevice } from '../index.ts';
 import { SupervisedDevice } from '../process/supervisor.ts';
 import { robot, useScratch } from '../testing/robot.ts';
-import { type ControlServer, serveControl } from './server.ts';
+import { serveControl } from './server.ts';
 import { controlError } from './target.ts';
 
 const home = useScratch();
 
 describe.for(['in this process', 'in a process of its own'] as const)('an agent %s', (kind) => {
-  let close: () => Promise<void>;
+  let stack: AsyncDisposableStack;
   const socket = () => `${home.path}/agent.sock`;
 
   beforeEach(async () => {
     const control = { path: `${home.path}/control.sock` };
     const options = { dir: `${home.path}/robot`, socket: socket(), heartbeatMs: 2_000, retain: 50, seed: 1 };
-    if (kind === 'in this process') {
-      const device = await simulateDevice({ ...options, control });
-      close = () => device[Symbol.asyncDispose]();
-    } else {
-      const device = new SupervisedDevice({ device: options, logLevel: 'silent' });
-      const server: ControlServer = await serveControl(device, control);
+    stack = new AsyncDisposableStack();
+    if (kind === 'in this process') stack.use(await simulateDevice({ ...options, control }));
+    else {
+      const device = stack.use(new SupervisedDevice({ device: options, logLevel: 'silent' }));
+      stack.use(await serveControl(device, control));
       await device.start();
-      close = async () => {
-        await server.close();
-        await device[Symbol.asyncDispose]();
-      };
     }
   });
 
   afterEach(async () => {
-    await close();
+    await stack.disposeAsync();
     expect(existsSync(socket())).toBe(false);
     expect(existsSync(`${home.path}/control.sock`)).toBe(false);
   });
@@ -105,31 +100,21 @@ test('an agent process that cannot start fails with the system error', async () 
   await device[Symbol.asyncDispose]();
 });
 
-describe('an agent process that does not end', () => {
-  async function stopStopped(signalWhen: 'serving' | 'starting') {
-    const told: string[] = [];
-    const device = new SupervisedDevice(
-      { device: { dir: `${home.path}/robot`, socket: `${home.path}/agent.sock` }, logLevel: 'silent' },
-      { patienceMs: 200, log: { error: (_fields, message) => told.push(message) } },
-    );
-    const starting = device.start();
-    if (signalWhen === 'serving') await starting;
-    const { pid } = device;
-    process.kill(pid ?? 0, 'SIGSTOP');
-    await device.stop('SIGTERM');
-    expect(() => process.kill(pid ?? 0, 0)).toThrow(/ESRCH/);
-    expect(device.pid).toBeUndefined();
-    expect(told).toEqual(['the agent did not end within 200 ms of SIGTERM, so it was killed']);
-    return starting;
-  }
-
-  test('is killed after its patience, and the kill is logged', async () => {
-    await stopStopped('serving');
-  });
-
-  test('is killed after its patience even before it serves', async () => {
-    await expect(stopStopped('starting')).rejects.toThrow(/ended \(SIGKILL\) before it served/);
-  });
+test.for(['serving', 'starting'])('an agent process that is %s and does not end is killed', async (state) => {
+  const told: string[] = [];
+  const device = new SupervisedDevice(
+    { device: { dir: `${home.path}/robot`, socket: `${home.path}/agent.sock` }, logLevel: 'silent' },
+    { patienceMs: 200, log: { error: (_fields, message) => told.push(message) } },
+  );
+  const starting = device.start();
+  if (state === 'serving') await starting;
+  const { pid } = device;
+  process.kill(pid ?? 0, 'SIGSTOP');
+  await device.stop('SIGTERM');
+  expect(() => process.kill(pid ?? 0, 0)).toThrow(/ESRCH/);
+  expect(device.pid).toBeUndefined();
+  expect(told).toEqual(['the agent did not end within 200 ms of SIGTERM, so it was killed']);
+  if (state === 'starting') await expect(starting).rejects.toThrow(/ended \(SIGKILL\) before it served/);
 });
 
 test('a failed compaction is answered with 500', async () => {

@@ -52,10 +52,7 @@ export async function serveControl(target: ControlTarget, where: ControlOption):
   const latest = new WeakMap<Duplex, Exchange>();
   const server = http.createServer((request, response) => {
     latest.set(request.socket, { request, response });
-    if (!isHttp1(request)) {
-      response.writeHead(505, { Connection: 'close', 'Content-Length': 0 }).end();
-      return;
-    }
+    if (!isHttp1(request)) return void response.writeHead(505, { Connection: 'close', 'Content-Length': 0 }).end();
     const refuse = ({ status, code, message }: ControlRefusal | ControlError): void =>
       send(response, status, { error: { code, params: {}, message } });
     const refusal = token === undefined ? undefined : controlRefusal(request, token);
@@ -109,10 +106,7 @@ async function answer(target: ControlTarget, request: IncomingMessage): Promise<
 }
 
 function send(response: ServerResponse, status: number, body: unknown): void {
-  if (body === undefined) {
-    response.writeHead(status).end();
-    return;
-  }
+  if (body === undefined) return void response.writeHead(status).end();
   const bytes = Buffer.from(JSON.stringify(body));
   response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': bytes.length }).end(bytes);
 }

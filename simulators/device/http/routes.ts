@@ -74,10 +74,7 @@ function serveEvents(exchange: Exchange, query: URLSearchParams): void {
   const chunked = request.httpVersion !== '1.0';
   const framing = chunked ? { 'Transfer-Encoding': 'chunked' } : { Connection: 'close' };
   response.writeHead(200, { ...rules.headers, ...framing });
-  if (request.method === 'HEAD') {
-    response.end();
-    return;
-  }
+  if (request.method === 'HEAD') return void response.end();
   // Node sends only the head; frames go directly to the socket, so that subscribers share encoded bytes.
   response.flushHeaders();
   takeOver(request, response);

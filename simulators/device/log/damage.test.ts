@@ -10,12 +10,11 @@ const home = useScratch();
 const textsIn = (log: EventLog): Map<number, string> =>
   new Map(Array.from(storedAfter(log, disk, 0), ({ id, json }) => [id, json]));
 
-async function written(directory: string, count: number, { kill = false, size = 30 } = {}) {
+async function written(directory: string, count: number, size = 30) {
   const { log } = open(directory, { durable: true });
   await log.append(drafts(count, size));
   const texts = textsIn(log);
-  if (kill) log.abandon();
-  else await log.close();
+  await log.close();
   return { path: log.path, texts };
 }
 
@@ -37,7 +36,7 @@ test.for([
 });
 
 test('a log of an older version, without checksums, is read and continued', async () => {
-  const { path, texts } = await written(home.path, 500, { size: 300 });
+  const { path, texts } = await written(home.path, 500, 300);
   withoutSums(path);
   const { log, notices } = open(home.path, { durable: true, retain: 400 });
   expect(notices).toEqual([]);

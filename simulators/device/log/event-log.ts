@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { ControlLog } from '../../../harness/contract/control.ts';
 import { timestamp } from '../../common/clock.ts';
 import { type Generation, givenUp, lowestOf } from './generation.ts';
-import { AgentDownError, CompactionError, EventLogError, errorCode, ifPresent, isFull } from './io.ts';
+import { AgentDownError, CompactionError, EventLogError, errorCode, ifPresent, isFull, opened } from './io.ts';
 import { type EventDraft, eventLine, type StoredEvent, sealed } from './line.ts';
 import { type Incarnation, LogFile } from './log-file.ts';
 import { scanEvents } from './recovery.ts';
@@ -91,22 +91,18 @@ export class EventLog {
       found.skipped_bytes += bytes;
       if (found.skipped.length < NAMED) found.skipped.push({ offset, bytes });
     };
-    const fd = ifPresent(path, () => io.open(path, 'r'));
-    try {
-      let after = 0;
-      for (let from = 0; fd !== undefined && from < generation.bytes; await turn()) {
-        const until = from + PORTION_BYTES;
-        const scan = { io, fd, from, to: generation.bytes, after, onDamage: bad, onDisorder: bad };
-        const next = scanEvents(scan, ({ id }, offset) => {
-          found.events += 1;
-          after = id;
-          return offset < until;
-        });
-        if (next === from) break;
-        from = next;
-      }
-    } finally {
-      if (fd !== undefined) io.close(fd);
+    using file = ifPresent(path, () => opened(io, path, 'r'));
+    let after = 0;
+    for (let from = 0; file !== undefined && from < generation.bytes; await turn()) {
+      const until = from + PORTION_BYTES;
+      const scan = { io, fd: file.fd, from, to: generation.bytes, after, onDamage: bad, onDisorder: bad };
+      const next = scanEvents(scan, ({ id }, offset) => {
+        found.events += 1;
+        after = id;
+        return offset < until;
+      });
+      if (next === from) break;
+      from = next;
     }
     const { events, ...skipped } = found;
     const ids = { earliest_id: earliest, latest_id: latest };
@@ -193,9 +189,8 @@ export class EventLog {
       }
       // Compacts before resolving the appends, so that publishers find the log within its limits.
       await this.#bound();
-      for (const { events, resolve } of batch) {
+      for (const { events, resolve } of batch)
         resolve({ first: events[0]?.id ?? this.latest + 1, last: events.at(-1)?.id ?? this.latest });
-      }
     }
     while (this.#compactions.length > 0 && !this.#down) {
       const failure = await this.#keep(Math.floor(this.count * SHARE_KEPT));
@@ -244,10 +239,7 @@ export class EventLog {
 
   /** Rejects all waiting appends after a failed write, because their ids follow the failed ids. */
   async #refuse(error: unknown): Promise<void> {
-    if (this.#down) {
-      this.#fail(killed());
-      return;
-    }
+    if (this.#down) return this.#fail(killed());
     const reason = `cannot store events in ${this.path}: ${error instanceof Error ? error.message : String(error)}`;
     this.#fail(new EventLogError(reason, { cause: error }));
     this.#next = this.latest + this.#step;

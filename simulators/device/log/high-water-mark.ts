@@ -2,7 +2,7 @@
 
 import { constants, readFileSync } from 'node:fs';
 import { type Gap, NO_GAPS } from './generation.ts';
-import { type DiskIo, ifPresent, replaceFile } from './io.ts';
+import { type DiskIo, ifPresent, opened, replaceFile } from './io.ts';
 import { sealed, unseal } from './line.ts';
 
 export interface Mark {
@@ -67,18 +67,13 @@ export async function beginLast(io: DiskIo, directory: string, id: number, durab
 
 /** Overwriting in place succeeds even on a full disk. */
 export function writeLast(io: DiskIo, directory: string, id: number): void {
-  const fd = io.open(`${directory}/${LAST_FILE}`, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
-  try {
-    io.write(fd, lastText(id), 0);
-  } finally {
-    io.close(fd);
-  }
+  using file = opened(io, `${directory}/${LAST_FILE}`, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
+  io.write(file.fd, lastText(id), 0);
 }
 
 /** Number of ids to reserve next, which doubles so that a busy log seldom rewrites its mark file. */
-export function nextBlock(previous: number): number {
-  return previous === 0 ? FIRST_BLOCK : Math.min(previous * 2, LARGEST_BLOCK);
-}
+export const nextBlock = (previous: number): number =>
+  previous === 0 ? FIRST_BLOCK : Math.min(previous * 2, LARGEST_BLOCK);
 
 /**
  * After a crash, all reserved ids count as assigned, unless the log is provably complete. `last`: id of the last event

@@ -43,18 +43,14 @@ export const disk: DiskIo = {
   close: (fd) => fs.closeSync(fd),
   size: (fd) => fs.fstatSync(fd).size,
   read: (fd, buffer, offset, length, position) => fs.readSync(fd, buffer, offset, length, position),
-  load: async (fd, buffer, offset, length, position) => {
-    return (await read(fd, buffer, offset, length, position)).bytesRead;
-  },
+  load: async (fd, buffer, offset, length, position) => (await read(fd, buffer, offset, length, position)).bytesRead,
   write: (fd, buffer, position) => {
-    for (let done = 0; done < buffer.length; ) {
+    for (let done = 0; done < buffer.length; )
       done += fs.writeSync(fd, buffer, done, buffer.length - done, position + done);
-    }
   },
   store: async (fd, buffer, position) => {
-    for (let done = 0; done < buffer.length; ) {
+    for (let done = 0; done < buffer.length; )
       done += (await write(fd, buffer, done, buffer.length - done, position + done)).bytesWritten;
-    }
     if (!SYNCS_BY_ITSELF) await fdatasync(fd);
   },
   truncate: (fd, length) => fs.ftruncateSync(fd, length),
@@ -78,9 +74,8 @@ export const disk: DiskIo = {
   },
 };
 
-export function errorCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-}
+export const errorCode = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
 const UNWRITABLE = new Set(['EROFS', 'EACCES', 'EPERM', 'ENOSPC', 'EDQUOT']);
 
@@ -96,6 +91,11 @@ export function ifPresent<T>(path: string, read: () => T): T | undefined {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
+}
+
+export function opened(io: DiskIo, path: string, flags: string | number, mode?: number): { fd: number } & Disposable {
+  const fd = io.open(path, flags, mode);
+  return { fd, [Symbol.dispose]: () => io.close(fd) };
 }
 
 /** Readers, even after a crash, find the complete old or new content. `durable`: waits for the disk. */
@@ -124,11 +124,9 @@ export async function putInPlace(
 ): Promise<void> {
   const beside = besideName(path);
   try {
-    const fd = io.open(beside, NEW_FILE, mode);
-    try {
-      await fill(fd);
-    } finally {
-      io.close(fd);
+    {
+      using file = opened(io, beside, NEW_FILE, mode);
+      await fill(file.fd);
     }
     io.rename(beside, path);
     placed();

@@ -3,7 +3,7 @@ import type { Clock } from '../../common/clock.ts';
 import type { DeviceBehaviour } from '../behaviour.ts';
 import { type Generation, gapsWithin, NO_GAPS, SparseIndex } from './generation.ts';
 import { beginLast, type Mark, nextBlock, readMark, writeLast, writeMark } from './high-water-mark.ts';
-import { type DiskIo, DURABLE, ifPresent, isUnwritable, putInPlace, removeUnfinished } from './io.ts';
+import { type DiskIo, DURABLE, ifPresent, isUnwritable, opened, putInPlace, removeUnfinished } from './io.ts';
 import { recover, scanEvents } from './recovery.ts';
 
 /** Compaction copies portions, so that other robots can work between. */
@@ -74,30 +74,19 @@ export class LogFile {
     }
     const mark = readMark(directory);
     this.#marked = mark !== undefined;
-    const fd = ifPresent(this.path, () => {
+    const found = ifPresent(this.path, () => {
       if (!lstatSync(this.path).isFile())
         throw new Error(`${this.path} is not a file; remove it, or name another directory`);
-      return io.open(this.path, 'r');
+      using file = opened(io, this.path, 'r');
+      return this.#recover(file.fd, mark);
     });
-    if (fd === undefined) {
-      this.generation = emptyAfter(highest(0, mark, true));
-    } else {
-      try {
-        this.generation = this.#recover(fd, mark);
-      } finally {
-        io.close(fd);
-      }
-    }
+    this.generation = found ?? emptyAfter(highest(0, mark, true));
     try {
       removeUnfinished(io, directory);
       // A torn line stays, because the line shows that ids may be lost.
       if (this.#unended) {
-        const writable = io.open(this.path, this.#flags);
-        try {
-          this.#repair(writable);
-        } finally {
-          io.close(writable);
-        }
+        using file = opened(io, this.path, this.#flags);
+        this.#repair(file.fd);
       }
     } catch (error) {
       if (!isUnwritable(error)) throw error;

@@ -104,9 +104,8 @@ export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviou
   if (tail.damaged > 0) notices.push(`${tail.damaged} unreadable lines at the end of the log are skipped`);
   if (tail.end < size) notices.push(`the log ends with ${size - tail.end} bytes of a torn line`);
   const latest = behaviour.highest(tail.id, mark, notices.length > 0);
-  if (latest > tail.id) {
+  if (latest > tail.id)
     notices.push(`ids up to ${latest} may have been given out, the log ends with ${tail.id}; the rest stays unused`);
-  }
   const before = earliest === undefined ? NO_GAPS : gapsWithin(mark?.gaps ?? NO_GAPS, earliest, tail.id);
   const gaps = earliest !== undefined && latest > tail.id ? [...before, { after: tail.id, through: latest }] : before;
   const generation: Generation = { bytes: tail.end, earliest, latest, gaps, index };

@@ -18,9 +18,7 @@ const reply = (message: Reply): void => {
   if (process.connected) process.send?.(message, () => {});
 };
 
-process.once('message', (settings: ProcessSettings) => {
-  begun = begin(settings);
-});
+process.once('message', (settings: ProcessSettings) => (begun = begin(settings)));
 // A terminal signals all processes, but the supervisor ends this process itself.
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 process.once('SIGTERM', () => void end());

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
 import { firstMessage } from '../../common/testing/requests.ts';
+import { readText } from '../../fleet/measure/saturation.ts';
 import { scratch } from '../testing/robot.ts';
 import { DeviceConsole } from './device-console.ts';
 import { SupervisedDevice } from './supervisor.ts';
@@ -13,16 +14,8 @@ const MARK = 'MUSTER_TEST_MARK';
 const children = (mark: string): string[] =>
   readdirSync('/proc/self/task')
     .flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean))
-    .filter((pid) => environmentOf(pid).includes(`${MARK}=${mark}`));
-
-function environmentOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1');
-  } catch {
     // A child that has just ended has no environment.
-    return '';
-  }
-}
+    .filter((pid) => readText(`/proc/${pid}/environ`)?.includes(`${MARK}=${mark}`));
 
 test.runIf(existsSync('/proc/self/task'))(
   'an agent restarts in a process preloaded at its stop, and leaves none behind',

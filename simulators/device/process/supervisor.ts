@@ -115,9 +115,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
 
   async start(): Promise<void> {
     if (this.running) return;
-    this.#starting ??= this.#launch().finally(() => {
-      this.#starting = undefined;
-    });
+    this.#starting ??= this.#launch().finally(() => (this.#starting = undefined));
     await this.#starting;
   }
 

@@ -2,7 +2,7 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { besideName } from '../../../harness/common/user-files.ts';
-import { type DiskIo, errorCode, ifPresent } from '../log/io.ts';
+import { type DiskIo, errorCode, ifPresent, opened } from '../log/io.ts';
 import { type ConfigFile, DeployError } from '../ports.ts';
 
 const SETS = 'sets';
@@ -34,12 +34,14 @@ export class ConfigFiles {
     try {
       this.#io.makeDirectory(set);
       const directories = new Set([set]);
-      for (const [at, file] of files.entries()) {
+      for (const [at, { content }] of files.entries()) {
         const path = `${set}/${paths[at]}`;
         const parent = dirname(path);
         if (!directories.has(parent)) this.#io.makeDirectory(parent);
         for (let made = parent; made.length > set.length; made = dirname(made)) directories.add(made);
-        await this.#write(path, file.content);
+        using file = opened(this.#io, path, 'wx');
+        this.#io.write(file.fd, content, 0);
+        if (this.#durable) await this.#io.sync(file.fd);
       }
       if (this.#durable) for (const directory of directories) await this.#io.syncDirectory(directory);
     } catch (error) {
@@ -73,19 +75,7 @@ export class ConfigFiles {
 
   prune(): void {
     const keep = this.current;
-    for (const set of this.#sets()) {
-      if (`${SETS}/${set}` !== keep) this.#io.remove(`${this.#directory}/${SETS}/${set}`);
-    }
-  }
-
-  async #write(path: string, content: Uint8Array): Promise<void> {
-    const fd = this.#io.open(path, 'wx');
-    try {
-      this.#io.write(fd, content, 0);
-      if (this.#durable) await this.#io.sync(fd);
-    } finally {
-      this.#io.close(fd);
-    }
+    for (const set of this.#sets()) if (`${SETS}/${set}` !== keep) this.#io.remove(`${this.#directory}/${SETS}/${set}`);
   }
 
   #refuseLinks(path: string): void {
@@ -94,9 +84,8 @@ export class ConfigFiles {
       at += `/${name}`;
       const found = lstatSync(at, { throwIfNoEntry: false });
       if (!found) return;
-      if (found.isSymbolicLink()) {
+      if (found.isSymbolicLink())
         throw new DeployError(`config file path ${JSON.stringify(path)} leads through a symbolic link`, false);
-      }
       if (!found.isDirectory()) return;
     }
   }

@@ -1,27 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { AgentDeployment } from '../../../harness/contract/agent.ts';
 import { eventually } from '../../common/testing/scratch.ts';
+import { configInstance, queuedDeployment } from '../../platform/agent/testing/memory-platform.ts';
 import { disk } from '../log/io.ts';
 import { robot } from '../testing/robot.ts';
 import { Syncer } from '../uplink/sync.ts';
 import { ManualTime } from '../uplink/testing/uplinks.ts';
 
-const wanted = (id: string, fields: Partial<AgentDeployment> = {}): AgentDeployment => ({
-  object: 'deployment',
-  id,
-  description: 'from the platform',
-  status: 'queued',
-  activity_status: 'queued',
-  error_status: 'none',
-  target_status: 'deployed',
-  device_id: 'dvc_1',
-  release_id: 'rls_1',
-  created_at: '2026-01-01T00:00:00.000Z',
-  updated_at: '2026-01-01T00:00:00.000Z',
-  ...fields,
-});
 const file = (filepath: string, content = 'x') => ({ filepath, content: Buffer.from(content) });
 const isEvent = (bytes: string) => /^\{(?:"object":"event",)?"id":/.test(bytes);
 
@@ -29,11 +15,11 @@ describe('through the port', () => {
   test('a repeated deployment publishes no further event, and an archived one cannot be repeated', async () => {
     await using on = await robot();
     const { port } = on.device;
-    await port.deploy(wanted('dpl_1'), [file('/a')]);
-    await port.deploy(wanted('dpl_1'), [file('/a')]);
+    await port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
+    await port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
     expect(on.device.stats().latestId).toBe(1);
     await port.remove('dpl_1');
-    await expect(port.deploy(wanted('dpl_1'), [])).rejects.toMatchObject({ retryable: false });
+    await expect(port.deploy(queuedDeployment('dpl_1'), [])).rejects.toMatchObject({ retryable: false });
     await expect(port.remove('dpl_none')).rejects.toThrow(/no deployment "dpl_none"/);
   });
 
@@ -41,7 +27,7 @@ describe('through the port', () => {
     await using on = await robot();
     const isState = (bytes: string) => bytes.startsWith('{"current"');
     using full = fullDisk(isState);
-    const deploying = () => on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
+    const deploying = () => on.device.port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
     await expect(deploying()).rejects.toMatchObject({ name: 'DeployError', retryable: true });
     expect(on.device.stats().latestId).toBe(0);
     full.free();
@@ -53,16 +39,6 @@ describe('through the port', () => {
   });
 });
 
-const instance = (filepath: string) => ({
-  object: 'config_instance' as const,
-  id: 'cfg_1',
-  config_type_name: 'speed',
-  filepath,
-  created_at: '2026-01-01T00:00:00.000Z',
-  config_schema_id: 'sch_1',
-  config_type_id: 'typ_1',
-});
-
 describe('through a syncer', () => {
   const { signal } = new AbortController();
   const contents = async () => [Buffer.from('x')];
@@ -72,7 +48,7 @@ describe('through a syncer', () => {
     async (dialect) => {
       await using on = await robot({ dialect });
       const time = new ManualTime();
-      const list = async () => [wanted('dpl_1', { config_instances: [instance('/a')] })];
+      const list = async () => [queuedDeployment('dpl_1', { config_instances: [configInstance('cfg_1', '/a')] })];
       const syncer = new Syncer(on.device.port, { list, contents }, time);
       using full = fullDisk(isEvent);
       for (const pause of [15_000, 30_000]) {
@@ -91,7 +67,7 @@ describe('through a syncer', () => {
 
   test('a removal event that cannot be stored is published by a later sync', async () => {
     await using on = await robot();
-    await on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
+    await on.device.port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
     const syncer = new Syncer(on.device.port, { list: async () => [], contents }, new ManualTime());
     using full = fullDisk(isEvent);
     await expect(syncer.run(signal)).rejects.toThrow(/cannot store events/);
@@ -128,7 +104,7 @@ describe('after a restart', () => {
     const commit = { object: 'git_commit', id: 'gcm_1', sha: 'a', message: 'm', commit_url: 'u', created_at } as const;
     const release = { object: 'release', id: 'rls_1', version: 'v1', git_commit_id: 'gcm_1', created_at } as const;
     on.device.port.remember({ ...release, ...more, git_commit: { ...commit, ...more } });
-    const { deployment } = await on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
+    const { deployment } = await on.device.port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
     on.device.kill();
     await on.device.start();
     expect((await on.ask('/deployments/current')).json).toEqual(deployment);
@@ -140,7 +116,7 @@ describe('after a restart', () => {
 
   test('an event that was compacted away is not published again', async () => {
     await using on = await robot({ retain: 10 });
-    await on.device.port.deploy(wanted('dpl_1'), [file('/a')]);
+    await on.device.port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
     await on.device.publish(30);
     await on.device.stop();
     await on.device.start();
@@ -151,7 +127,7 @@ describe('after a restart', () => {
     'with %s while deploying, files, state and events agree',
     async (fault) => {
       await using on = await robot({ faults: [fault] });
-      await on.device.port.deploy(wanted('dpl_1'), [file('/a', 'one')]).catch(() => undefined);
+      await on.device.port.deploy(queuedDeployment('dpl_1'), [file('/a', 'one')]).catch(() => undefined);
       expect(on.device.running).toBe(false);
       await on.device.start();
       const stream = await on.listen(`?after=${on.device.stats().earliestId - 1}`);

@@ -87,9 +87,8 @@ export class Deployments implements DeploymentPort {
     return this.#exclusively(async () => {
       const { givesUp } = this.#behaviour;
       const known = this.book.find(wanted.id);
-      if (known?.activity_status === 'archived') {
+      if (known?.activity_status === 'archived')
         throw new DeployError(`deployment ${wanted.id} is archived; a deployment is used once`, false);
-      }
       try {
         if (known && isActive(known)) {
           if (known.error_status === 'retrying') {

@@ -8,14 +8,8 @@ import { type DeviceOptions, simulateDevice } from '../index.ts';
 
 const TIMEOUT_MS = 60_000;
 
-export interface Received {
-  id: number;
-  type: string;
-  envelope: EventEnvelope;
-}
-
 export class EventStream {
-  readonly events: Received[] = [];
+  readonly events: { id: number; type: string; envelope: EventEnvelope }[] = [];
   readonly comments: string[] = [];
   readonly ended: Promise<void>;
   over = false;
@@ -61,7 +55,7 @@ export class EventStream {
     return this.events.map(({ id }) => id);
   }
 
-  async count(events: number): Promise<Received[]> {
+  async count(events: number): Promise<EventStream['events']> {
     await this.until(() => this.events.length >= events);
     return this.events;
   }
@@ -110,8 +104,8 @@ export async function robot(options: Partial<DeviceOptions> = {}) {
     dir,
     socket,
     ask: (path: string, asked?: Asked) => ask(socket, path, asked),
-    listen: async (query = '', headers: http.OutgoingHttpHeaders = {}) => {
-      const stream = await EventStream.open(socket, query, headers);
+    listen: async (query = '') => {
+      const stream = await EventStream.open(socket, query);
       streams.push(stream);
       return stream;
     },

@@ -13,7 +13,7 @@ import {
   tokenResponse,
 } from '../../../harness/contract/agent.ts';
 import { instantOf } from '../../../harness/contract/shape.ts';
-import { AGENT_API_VERSION, DIALECT_NAMES } from '../../../harness/contract/versions.ts';
+import { AGENT_API_VERSION, NAMES_BY_DIALECT } from '../../../harness/contract/versions.ts';
 import { ApiError, type ApiRequest } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';
 import { ensureKey, loadDevice, mintDeviceJwt, publicKeyPem, type StoredDevice, saveDevice } from './identity.ts';
@@ -73,7 +73,7 @@ export function createAgentHub(options: AgentUplinkOptions): AgentHub {
   const { ca, dialect = 'spec', habits = {}, keyBits = 2048, token, versionOf = () => undefined } = options;
   const { origin, hostname: host } = parseUrl('platform', options.platform, ['http:', 'https:']);
   const shared = createShared(options, new URL(origin));
-  const { versionHeader, agentHeaderPrefix } = DIALECT_NAMES[dialect];
+  const { versionHeader, agentHeaderPrefix } = NAMES_BY_DIALECT[dialect];
   const headers = {
     ...options.headers,
     [versionHeader]: AGENT_API_VERSION,
@@ -174,9 +174,7 @@ export class AgentApi implements DeploymentSource {
 
   async token(signal: AbortSignal): Promise<string> {
     if (this.#hub.time.elapsed() < this.#useUntil) return this.#token;
-    this.#minting ??= this.#mint(signal).finally(() => {
-      this.#minting = undefined;
-    });
+    this.#minting ??= this.#mint(signal).finally(() => (this.#minting = undefined));
     return await this.#minting;
   }
 

@@ -40,7 +40,7 @@ describe('the token of the agent uplink', () => {
     await using robot = await testRobot();
     const { host, uplink } = robot;
     await uplink.start();
-    host.platform.deleteDevice(robot.id());
+    host.platform.devices.delete(robot.id());
     host.side.messenger.disconnect(robot.id());
     await eventually(() => expect(uplink.status).toBe('offline'));
     const before = robot.count('POST /devices/token');

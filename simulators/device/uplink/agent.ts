@@ -1,7 +1,8 @@
 /** Uplink of a published agent: enrols once, connects by MQTT, syncs on request, answers pings, reports over HTTP. */
+
+import { jsonOf } from '../../../harness/common/lenient.ts';
 import { agentTopics, pingMessage, syncMessage } from '../../../harness/contract/agent.ts';
 import { timestamp } from '../../common/clock.ts';
-import { jsonIn } from '../../common/malformed.ts';
 import { ApiError } from '../../common/platform-http.ts';
 import type { DeploymentPort, SyncResult, UplinkStatus } from '../ports.ts';
 import { AgentApi, type AgentHub } from './agent-api.ts';
@@ -57,9 +58,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
       throw error;
     }
     this.#failedConnects = 0;
-    await this.untilOnline(() => {
-      this.#connecting = this.#connect();
-    });
+    await this.untilOnline(() => (this.#connecting = this.#connect()));
   }
 
   protected async close(): Promise<void> {
@@ -144,7 +143,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
 
   onMessage(connection: MqttConnection, topic: string, payload: Buffer, retained: boolean): void {
     const id = this.deviceId ?? '';
-    const message = jsonIn(payload);
+    const message = jsonOf(payload);
     if (topic === agentTopics.ping(id) && pingMessage.is(message)) {
       const answer = (): void => {
         const pong = { message_id: message.message_id, timestamp: timestamp(this.#hub.time) };

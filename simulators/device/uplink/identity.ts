@@ -4,11 +4,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Static } from 'typebox';
+import { jsonOf } from '../../../harness/common/lenient.ts';
 import { SECRET_MODE } from '../../../harness/common/user-files.ts';
 import { shape, Type } from '../../../harness/contract/shape.ts';
 import type { Clock } from '../../common/clock.ts';
 import { signRs512 } from '../../common/jwt.ts';
-import { jsonIn } from '../../common/malformed.ts';
 import { type DiskIo, disk, ifPresent, removeUnfinished, replaceFile } from '../log/io.ts';
 
 const KEY_FILE = 'private-key.pem';
@@ -23,7 +23,7 @@ export async function loadDevice(dir: string): Promise<StoredDevice | undefined>
   const path = join(identityDirectory(dir), DEVICE_FILE);
   const text = ifPresent(path, () => readFileSync(path, 'utf8'));
   if (text === undefined) return undefined;
-  const value = jsonIn(text);
+  const value = jsonOf(text);
   if (!storedDevice.is(value))
     throw new Error(`${path} is not {"device_id", "session_id"}; remove it to provision again`);
   return value;

@@ -67,9 +67,7 @@ describe('the sync scheduler', () => {
 
   it('runs one more sync for any number of requests during a sync', async () => {
     const { scheduler, runs, end, events } = setUp();
-    scheduler.syncRequested();
-    scheduler.syncRequested();
-    scheduler.syncRequested();
+    for (let request = 0; request < 3; request += 1) scheduler.syncRequested();
     await end();
     expect(runs).toHaveLength(2);
     await end();

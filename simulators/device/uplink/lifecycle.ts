@@ -201,10 +201,6 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
     return this.#stopping;
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
-  }
-
   onSyncStarted(): void {}
   onReached(): void {}
   onSynced(): void {}

@@ -40,12 +40,8 @@ function packetParser(): (bytes: Buffer) => Packet {
   const stream = parser({ protocolVersion: 4 });
   let parsed: Packet | undefined;
   let failure: Error | undefined;
-  stream.on('packet', (packet) => {
-    parsed = packet;
-  });
-  stream.on('error', (error: Error) => {
-    failure = error;
-  });
+  stream.on('packet', (packet) => (parsed = packet));
+  stream.on('error', (error: Error) => (failure = error));
   return (bytes) => {
     parsed = undefined;
     const left = stream.parse(bytes);
@@ -160,9 +156,7 @@ export class MqttConnection implements WheelMember {
     this.#keepAlive = keepAlive;
     this.#socket = this.#connect(endpoint);
     this.#socket.setNoDelay(true);
-    this.#socket.on('error', (error) => {
-      this.#failure ??= error;
-    });
+    this.#socket.on('error', (error) => (this.#failure ??= error));
     this.#socket.on('close', () => {
       const reason = this.#reason();
       this.#step?.reject(reason);

@@ -30,19 +30,16 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
   const requests: { line: string; path: string; headers: Record<string, unknown> }[] = [];
   const listOf = (data: object[]) => ({ object: 'list', limit: 100, offset: 0, has_more: false, data });
   const answer = (method: string, url: URL): object | string => {
-    const [, , collection, id, sub] = url.pathname.split('/');
-    if (sub === 'content') return Buffer.from(platform.content(ROBOT.id, id ?? '').data).toString();
+    const [, , collection, id = '', sub] = url.pathname.split('/');
+    const textOf = (instance: string) => Buffer.from(platform.content(ROBOT.id, instance).data).toString();
+    if (sub === 'content') return textOf(id);
     if (collection === 'devices') return method === 'POST' ? ROBOT : listOf(behaviour.devices);
-    if (collection === 'deployments') {
+    if (collection === 'deployments')
       return listOf(platform.deployments(ROBOT.id, { activity: ['queued'], limit: 100, offset: 0 }).items);
-    }
+    const content = (instance: string) => ({ content: { format: 'json', data: textOf(instance) } });
     const ids = url.searchParams.get('id')?.split('|') ?? [];
-    const content = (instance: string) => ({
-      content: { format: 'json', data: Buffer.from(platform.content(ROBOT.id, instance).data).toString() },
-    });
-    const shown = (instance: string) => ({ object: 'config_instance', id: instance });
-    const all = ids.toSorted().reverse();
-    return listOf(all.map((each) => ({ ...shown(each), ...(behaviour.expandsContent && content(each)) })));
+    const shown = (id: string) => ({ object: 'config_instance', id, ...(behaviour.expandsContent && content(id)) });
+    return listOf(ids.toSorted().reverse().map(shown));
   };
   const plainAnswer = (url: URL): object => {
     const [, , collection] = url.pathname.split('/');

@@ -17,7 +17,7 @@ import {
 } from '../../../harness/contract/enums.ts';
 import { listEnvelope } from '../../../harness/contract/lists.ts';
 import { objectShape, oneOf, type Shape, Timestamp, Type } from '../../../harness/contract/shape.ts';
-import { DIALECT_NAMES, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
+import { NAMES_BY_DIALECT, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { ApiError, type ApiRequest, isTemporary } from '../../common/platform-http.ts';
 import { type DiskIo, disk } from '../log/io.ts';
 import type { DeploymentPort, SyncResult, UplinkStatus } from '../ports.ts';
@@ -82,7 +82,7 @@ export function createPollingHub(options: PollingUplinkOptions): PollingHub {
   const { deviceOf = () => undefined, apiVersion = NEWEST_VERSION } = options;
   const baseUrl = parseUrl('platform', options.platform, ['http:', 'https:']);
   if (baseUrl.pathname === '/') baseUrl.pathname = '/beta';
-  const headers = { ...options.headers, 'X-API-Key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: apiVersion };
+  const headers = { ...options.headers, 'X-API-Key': apiKey, [NAMES_BY_DIALECT[dialect].versionHeader]: apiVersion };
   const unfiltered: PollingHub['unfiltered'] = new Set();
   return Object.assign(createShared(options, baseUrl), { headers, intervalMs, deviceOf, takesStaged, unfiltered });
 }

@@ -123,9 +123,8 @@ export class Syncer {
       const removed = await this.#port.remove(id);
       this.#report(id, this.#archived(removed.error_status));
     }
-    for (const { id, target_status } of listed) {
+    for (const { id, target_status } of listed)
       if (target_status === 'archived') this.#restate(id, this.#archived(this.#port.get(id)?.error_status ?? 'none'));
-    }
   }
 
   #deployed(): DeploymentReport {

@@ -15,15 +15,12 @@ it.each([
   ['without a measurement', {}, { value: null, ok: false }, 'open'],
   ['that was missed', {}, { value: 9000, ok: false }, 'bad'],
 ])('the page marks a threshold %s as the report does', async (_, change, threshold, tone) => {
-  let url = '';
+  const { promise: served, resolve: onServed } = Promise.withResolvers<string>();
   const scenario = { name: 'test', phases: [] };
-  const onServed = (served: string): void => {
-    url = served;
-  };
   const page = new FleetConsole({ scenario, robots: 1, thresholds: [], onServed });
   await using stack = new AsyncDisposableStack();
   await page.serve({} as Fleet, {} as ByHand, stack);
   page.end(resultWith({ ...change, thresholds: [{ expr: 'ping.ms.p99<1s', ...threshold }] } as object));
-  const [, whole = ''] = /^data: (.*)$/m.exec(await firstMessage(`${url}events`)) ?? [];
+  const [, whole = ''] = /^data: (.*)$/m.exec(await firstMessage(`${await served}events`)) ?? [];
   expect(JSON.parse(whole)).toMatchObject({ whole: { thresholds: [{ tone }] } });
 });

@@ -39,7 +39,7 @@ interface Pending {
 class Rollouts {
   readonly #pending = new Map<string, Pending>();
   readonly #missed = new Map<string, Pending>();
-  readonly #late: LateRollout[] = [];
+  readonly late: LateRollout[] = [];
   readonly states = new Map<number, RolloutState>();
 
   async follow(options: Omit<Pending, 'settle'> & { deadlines: Deadlines }): Promise<void> {
@@ -60,10 +60,6 @@ class Rollouts {
     if (known !== undefined) this.progress(key, known);
   }
 
-  takeLate(): LateRollout[] {
-    return this.#late.splice(0);
-  }
-
   progress(deploymentId: string, timing: DeploymentTiming): void {
     if (timing.read === 0) return;
     const missed = this.#missed.get(deploymentId);
@@ -71,16 +67,13 @@ class Rollouts {
       this.#missed.delete(deploymentId);
       missed.row.late_ms = timing.read - missed.posted;
       missed.record.time('rollout.late.ms', missed.row.late_ms);
-      this.#late.push({ deployment_id: deploymentId, late_ms: missed.row.late_ms });
+      this.late.push({ deployment_id: deploymentId, late_ms: missed.row.late_ms });
     }
     const pending = this.#pending.get(deploymentId);
     if (pending === undefined) return;
     const { row, record, posted } = pending;
     // Counts as missed, even if the platform answers the POST later still.
-    if (row.total_ms === null && timing.read > pending.deadline) {
-      pending.settle();
-      return;
-    }
+    if (row.total_ms === null && timing.read > pending.deadline) return void pending.settle();
     if (row.total_ms === null) {
       const event = timing.deployed === 0 ? timing.read : timing.deployed;
       this.states.set(row.robot, 'reached');
@@ -279,7 +272,7 @@ export class Actions {
 
   soFar(): PhaseOutcome | undefined {
     const rollouts = this.#outcome?.rollouts.map((row) => (this.#open.has(row) ? { ...row, open: true } : row));
-    return this.#outcome && rollouts && { ...this.#outcome, rollouts, late: this.rollouts.takeLate() };
+    return this.#outcome && rollouts && { ...this.#outcome, rollouts, late: this.rollouts.late.splice(0) };
   }
 
   async #read(action: Action, kind: 'list' | 'read' | 'expand'): Promise<void> {

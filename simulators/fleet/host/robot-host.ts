@@ -257,7 +257,7 @@ export class RobotHost implements Host {
     await this.#deadlines.until(epoch + scheduleMs(phase));
     await Promise.all(underWay);
     this.#phases.add(-1);
-    return { ...outcome, late: actions.rollouts.takeLate() };
+    return { ...outcome, late: actions.rollouts.late.splice(0) };
   }
 
   soFar(): Promise<PhaseOutcome | undefined> {
@@ -279,7 +279,7 @@ export class RobotHost implements Host {
     await pollWithin('subscribers to catch up', () => done() || undefined, { timeoutMs: 600_000, firstPauseMs: 50 });
     for (const robot of running) robot.finish();
     this.#sampled?.flush();
-    return this.#actions?.rollouts.takeLate() ?? [];
+    return this.#actions?.rollouts.late.splice(0) ?? [];
   }
 
   snapshot(): Promise<Snapshot> {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { CostSampler, growth, type RunProcess, usageOf } from './costs.ts';
 
 const MIB = 2 ** 20;
@@ -12,11 +12,7 @@ process.on('message', (mebibytes) => {
 });
 process.send('up');
 `;
-let parent: ChildProcess;
-let worker: ChildProcess;
-beforeAll(async () => {
-  [parent, worker] = [await spawned(), await spawned()];
-});
+const [parent, worker] = [await spawned(), await spawned()];
 afterAll(() => {
   for (const child of [parent, worker]) child.kill('SIGKILL');
 });
@@ -25,12 +21,6 @@ async function spawned(): Promise<ChildProcess> {
   const child = spawn(process.execPath, ['-e', HELD], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   await once(child, 'message');
   return child;
-}
-
-async function take(mebibytes: number): Promise<void> {
-  const held = once(worker, 'message');
-  worker.send(mebibytes);
-  await held;
 }
 
 /** Leaves out the test's own process, whose memory changes with other tests. */
@@ -47,7 +37,9 @@ test('the costs of a run are listed by role of process and per robot', async () 
   sampler.start({ processes: () => processes, online: () => robots });
   await sampler.ramp(async () => {
     for (const online of [10, 20, 30]) {
-      await take(40);
+      const held = once(worker, 'message');
+      worker.send(40);
+      await held;
       robots = online;
       await sampler.look();
     }

@@ -78,9 +78,8 @@ export class SaturationSampler {
 }
 
 /** The second field of schedstat is the main thread's wait in nanoseconds. */
-function waitedForProcessorMs(): number {
-  return Number(readText(`/proc/self/task/${process.pid}/schedstat`)?.split(' ')[1] ?? 0) / 1e6;
-}
+const waitedForProcessorMs = (): number =>
+  Number(readText(`/proc/self/task/${process.pid}/schedstat`)?.split(' ')[1] ?? 0) / 1e6;
 
 function openDescriptors(limit: number): number {
   try {
@@ -90,9 +89,8 @@ function openDescriptors(limit: number): number {
   }
 }
 
-export function descriptorLimit(): number {
-  return Number(/^Max open files\s+(\d+)/m.exec(readText('/proc/self/limits') ?? '')?.[1] ?? 0);
-}
+export const descriptorLimit = (): number =>
+  Number(/^Max open files\s+(\d+)/m.exec(readText('/proc/self/limits') ?? '')?.[1] ?? 0);
 
 const CGROUPS = '/sys/fs/cgroup';
 

@@ -6,8 +6,8 @@ import { backoffMs, isPassing } from '../../../harness/common/waiting.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/lists.ts';
 import { objectShape, shape, Type } from '../../../harness/contract/shape.ts';
 import {
-  DIALECT_NAMES,
   type Dialect,
+  NAMES_BY_DIALECT,
   NEWEST_VERSION,
   type SupportedVersion,
 } from '../../../harness/contract/versions.ts';
@@ -17,6 +17,7 @@ import {
   NetworkError,
   PlatformHttp,
   type PlatformHttpOptions,
+  type ShapeOf,
 } from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
 
@@ -154,7 +155,7 @@ export class PlatformClient {
     });
     this.#http = new PlatformHttp({ baseUrl, sender, onAnswer });
     for (const value of Object.values(headers)) redactor.add(value);
-    this.#headers = { ...headers, 'x-api-key': apiKey, [DIALECT_NAMES[dialect].versionHeader]: apiVersion };
+    this.#headers = { ...headers, 'x-api-key': apiKey, [NAMES_BY_DIALECT[dialect].versionHeader]: apiVersion };
     this.#apiKey = apiKey;
     this.#patience = defined({ signal: this.#closed.signal, limitMs: setUpMs });
   }
@@ -211,10 +212,7 @@ export class PlatformClient {
     return (await this.#post(path, { timeout_nanos: nanos }, pong, sending)).code;
   }
 
-  async listPage(
-    request: { limit: number; offset: number; expand?: string | undefined },
-    sending?: Sending,
-  ): Promise<number> {
+  async listPage(request: { limit: number; offset: number; expand?: string | undefined }, sending?: Sending) {
     const { limit, offset, expand } = request;
     const query = `limit=${limit}&offset=${offset}${expand === undefined ? '' : `&expand=${expand}`}`;
     return (await this.#get(`/devices?${query}`, page, sending)).data.length;
@@ -224,7 +222,7 @@ export class PlatformClient {
     await this.#get(`/devices/${encodeURIComponent(deviceId)}`, resource, sending);
   }
 
-  ask<T>(request: Pick<ApiRequest, 'method' | 'path' | 'body'>, answer: AnswerShape<T>): Promise<T> {
+  ask<T>(request: Pick<ApiRequest, 'method' | 'path' | 'body'>, answer: ShapeOf<T>): Promise<T> {
     return this.#send({ headers: this.#headers, ...request }, answer);
   }
 
@@ -237,15 +235,15 @@ export class PlatformClient {
     return sendUntilTaken(send, this.#patience);
   }
 
-  #get<T>(path: string, answer: AnswerShape<T>, sending?: Sending): Promise<T> {
+  #get<T>(path: string, answer: ShapeOf<T>, sending?: Sending): Promise<T> {
     return this.#send({ method: 'GET', path, headers: this.#headers, ...sending }, answer);
   }
 
-  #post<T>(path: string, body: object, answer: AnswerShape<T>, sending?: Sending): Promise<T> {
+  #post<T>(path: string, body: object, answer: ShapeOf<T>, sending?: Sending): Promise<T> {
     return this.#send({ method: 'POST', path, headers: this.#headers, body, ...sending }, answer);
   }
 
-  #send<T>(request: ApiRequest, answer: AnswerShape<T>): Promise<T> {
+  #send<T>(request: ApiRequest, answer: ShapeOf<T>): Promise<T> {
     return this.#http.json(request, answer).catch((error: Error) => {
       const other = { status: error instanceof NetworkError ? 0 : 200, retryAfterMs: undefined };
       const { status, retryAfterMs } = error instanceof ApiError ? error : other;
@@ -254,5 +252,3 @@ export class PlatformClient {
     });
   }
 }
-
-type AnswerShape<T> = Parameters<typeof PlatformHttp.prototype.json<T>>[1];

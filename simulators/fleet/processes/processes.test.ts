@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
-import { expect, it, test } from 'vitest';
+import { expect, it, onTestFinished, test } from 'vitest';
 import type { HostConfig } from '../host/host.ts';
 import { useFolder } from '../testing/scratch.ts';
 import { startEmbeddedPlatform } from './embedded-platform.ts';
@@ -37,9 +37,6 @@ it('hosts start one by one, and none starts after a stop', async () => {
 
 test('the platform of a fleet has a lower priority than its robots', async () => {
   const platform = await startEmbeddedPlatform(1);
-  try {
-    expect(getPriority(platform.pid)).toBe(Math.min(getPriority() + 5, 19));
-  } finally {
-    await platform.stop();
-  }
+  onTestFinished(() => platform.stop());
+  expect(getPriority(platform.pid)).toBe(Math.min(getPriority() + 5, 19));
 });

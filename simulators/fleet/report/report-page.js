@@ -43,13 +43,8 @@ function follow(area, places, tipOf) {
     cursor.remove();
     tip.remove();
   };
-  const nearest = (share) => {
-    let best = 0;
-    places.forEach((place, index) => {
-      if (Math.abs(place - share) < Math.abs(places[best] - share)) best = index;
-    });
-    return best;
-  };
+  const nearest = (share) =>
+    places.reduce((best, place, index) => (Math.abs(place - share) < Math.abs(places[best] - share) ? index : best), 0);
   area.addEventListener('pointermove', (event) => {
     const box = area.getBoundingClientRect();
     show(nearest((event.clientX - box.left) / box.width));

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   barriers,
   CHROMIUM,
@@ -11,6 +10,7 @@ import {
   SKIPPED,
   useBrowser,
 } from '../../../harness/common/testing/browser.ts';
+import { temporaryFolder } from '../../../harness/targets/testing/places.ts';
 import type { FleetResult } from '../result/result.ts';
 import { judgedWith } from '../result/testing/result.ts';
 import { resultOf } from '../run/outputs.ts';
@@ -18,8 +18,7 @@ import { useFleets } from '../run/testing/fleets.ts';
 import { reportHtml } from './report.ts';
 
 const fleets = useFleets();
-const folder = mkdtempSync(join(tmpdir(), 'muster-report-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 /** The first roll-out reaches half of the robots in time; the second reaches all of them too late. */
 const SCENARIO = `
@@ -29,26 +28,22 @@ const SCENARIO = `
   - { do: hold, for: 1s }
 `;
 
-async function realRun(): Promise<FleetResult> {
-  await using fleet = fleets.create(SCENARIO);
-  await fleet.prepare();
-  for (const phase of fleet.options.scenario.phases) await fleet.run(phase);
-  // Stops the robots, so that the last roll-out never arrives.
-  await fleet.run({ do: 'stop', over: '0s' });
-  await fleet.run({ do: 'rollout', over: '500ms', within: '500ms' });
-  await fleet.finish();
-  const startedAt = new Date().toISOString();
-  const run = { startedAt, workers: 1, notes: [], judged: judgedWith([{ level: 'SHOULD' }]) };
-  const options = { ...fleet.options, thresholds: ['ping.ms.p95<1m'], version: '0.0.0' };
-  return resultOf(options, fleet, await fleet.measured(), run);
-}
-
 describe.skipIf(CHROMIUM === undefined)(`the report of a fleet in a browser${SKIPPED}`, () => {
   const file = join(folder, 'report.html');
   const browser = useBrowser();
   let result: FleetResult;
   beforeAll(async () => {
-    result = await realRun();
+    await using fleet = fleets.create(SCENARIO);
+    await fleet.prepare();
+    for (const phase of fleet.options.scenario.phases) await fleet.run(phase);
+    // Stops the robots, so that the last roll-out never arrives.
+    await fleet.run({ do: 'stop', over: '0s' });
+    await fleet.run({ do: 'rollout', over: '500ms', within: '500ms' });
+    await fleet.finish();
+    const startedAt = new Date().toISOString();
+    const run = { startedAt, workers: 1, notes: [], judged: judgedWith([{ level: 'SHOULD' }]) };
+    const options = { ...fleet.options, thresholds: ['ping.ms.p95<1m'], version: '0.0.0' };
+    result = resultOf(options, fleet, await fleet.measured(), run);
     writeFileSync(file, reportHtml(result));
   });
 

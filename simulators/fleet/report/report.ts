@@ -1,4 +1,4 @@
-/** Report of a fleet run: one HTML file that loads nothing and reads without its script. */
+/** Report of a fleet run: one HTML file that loads nothing and is readable without its script. */
 import { html, type Markup, NOTHING, reportPage, trusted } from '../../../harness/common/html.ts';
 import { printableJson } from '../../../harness/common/terminal.ts';
 import { memoryText, readableDuration } from '../../../harness/common/units.ts';

@@ -147,17 +147,14 @@ it('the seconds of shards are aligned at their common start', () => {
   expect(merged.series.map(({ robots }) => robots['online'])).toEqual([0, 0, 0, 10, 10, 5]);
 });
 
-describe('shards of one run', () => {
+it('shards of one run are incomplete when they began apart', () => {
   const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
-
-  it('are incomplete when they began apart', () => {
-    const together = [shard(2, 2, [], { phases_at: at(9) }), shard(1, 2, [], { phases_at: at(0) })];
-    expect(mergeResults(together).incomplete_reasons).toEqual([]);
-    const late = [shard(2, 2, [], { phases_at: at(61) }), shard(1, 2, [], { phases_at: at(0) })];
-    const why = 'shard 2/2 began 61 s after shard 1/2, so they did not run as one fleet';
-    const incomplete = { complete: false, outcome: 'INCOMPLETE', incomplete_reasons: [why] };
-    expect(mergeResults(late)).toMatchObject(incomplete);
-  });
+  const together = [shard(2, 2, [], { phases_at: at(9) }), shard(1, 2, [], { phases_at: at(0) })];
+  expect(mergeResults(together).incomplete_reasons).toEqual([]);
+  const late = [shard(2, 2, [], { phases_at: at(61) }), shard(1, 2, [], { phases_at: at(0) })];
+  const why = 'shard 2/2 began 61 s after shard 1/2, so they did not run as one fleet';
+  const incomplete = { complete: false, outcome: 'INCOMPLETE', incomplete_reasons: [why] };
+  expect(mergeResults(late)).toMatchObject(incomplete);
 });
 
 const missed = { thresholds: [{ expr: 'x', value: 1, ok: false }] };

@@ -31,6 +31,15 @@ export function writeFileIn(dir: string, name: string, content: string): void {
   }
 }
 
+/** Ignores a failed write, because the disk may have room a second later. */
+export function ifWritable(write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    if (!(error instanceof OutputError)) throw error;
+  }
+}
+
 export function writeResult(dir: string, result: FleetResult): void {
   writeFileIn(dir, RESULT_FILE, `${printableJson(result, 1)}\n`);
   rmSync(join(dir, ALIVE_FILE), { force: true });
@@ -190,14 +199,7 @@ export function announceRun(dir: string, runId: string): Disposable {
     writeFileIn(dir, RUN_FILE, JSON.stringify({ run_id: runId, beat }));
   };
   renew();
-  const timer = setInterval(() => {
-    try {
-      renew();
-    } catch (error) {
-      // Ignores a failed write, because the disk may have room a second later.
-      if (!(error instanceof OutputError)) throw error;
-    }
-  }, 1000);
+  const timer = setInterval(() => ifWritable(renew), 1000);
   return {
     [Symbol.dispose]: () => {
       clearInterval(timer);

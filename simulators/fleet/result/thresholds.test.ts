@@ -56,8 +56,17 @@ describe('thresholds', () => {
     ['rollout.ms.p99<5days', /'5days' is no duration/],
     ['rollout.ms.count<5s', /a count has no unit/],
     ['http.errors.rate<5', /percentage of attempts/],
+    ['rolout.ms.p99<5s', /there is no metric 'rolout\.ms'; did you mean rollout\.ms\?\n.*ping\.ms.*\n.*ping\.errors/],
+    ['http.errors.p99<5s', /'http\.errors' is a counter: only count and rate/],
+    ['sse.events.rate<1%', /attempts of 'sse\.events' are not counted/],
+    ['rollout.ms.p99<-5s', /never below 0, but '-5s' is/],
   ])('refuses %s', (expr, message) => {
-    expect(() => parseThreshold(expr)).toThrow(message);
+    expect(() => checkThreshold(expr)).toThrow(message);
+  });
+
+  it('are missed by a run without measurements, with a short message', () => {
+    const nothing = { metrics: {}, counters: {}, times: () => undefined, measuredSeconds: 0, phases: [] };
+    expect(evaluate(checkThreshold('ping.ms.p99<1s'), nothing).reason).toBe('nothing was measured');
   });
 });
 
@@ -113,21 +122,5 @@ describe('a threshold of a part', () => {
     const parts = { classes: ['arm', 'cart'], phases };
     expect(() => checkThreshold(expr, parts)).toThrow(why);
     expect(checkThreshold('ping.ms{class=arm}.p99<1s', parts).metric).toBe('ping.ms');
-  });
-});
-
-describe('a written threshold', () => {
-  it.each([
-    ['rolout.ms.p99<5s', /there is no metric 'rolout\.ms'; did you mean rollout\.ms\?\n.*ping\.ms.*\n.*ping\.errors/],
-    ['http.errors.p99<5s', /'http\.errors' is a counter: only count and rate/],
-    ['sse.events.rate<1%', /attempts of 'sse\.events' are not counted/],
-    ['rollout.ms.p99<-5s', /never below 0, but '-5s' is/],
-  ])('cannot be %s', (expr, why) => {
-    expect(() => checkThreshold(expr)).toThrow(why);
-  });
-
-  it('is missed by a run without measurements, with a short message', () => {
-    const nothing = { metrics: {}, counters: {}, times: () => undefined, measuredSeconds: 0, phases: [] };
-    expect(evaluate(checkThreshold('ping.ms.p99<1s'), nothing).reason).toBe('nothing was measured');
   });
 });

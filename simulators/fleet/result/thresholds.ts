@@ -125,10 +125,7 @@ function needOf(metric: string): string | undefined {
 }
 
 /** Throws RangeError for wrong syntax, an unknown metric, class or phase, or a metric that no phase measures. */
-export function checkThreshold(
-  text: string,
-  parts?: { classes: readonly string[]; phases: readonly PhaseFields[] },
-): Threshold {
+export function checkThreshold(text: string, parts?: { classes: readonly string[]; phases: readonly PhaseFields[] }) {
   const threshold = parseThreshold(text);
   const { metric, statistic, per, labels: { class: name, phase } = {} } = threshold;
   const { classes, phases } = parts ?? {};

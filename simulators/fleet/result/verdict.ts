@@ -8,7 +8,7 @@ import type { LoadSample } from '../measure/saturation.ts';
 export const VERDICTS = ['valid', 'suspect', 'invalid'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** Above the first number of a pair, a run is suspect; above the second number, invalid. */
+/** Limits of a valid run; of a pair, the first number makes a run suspect and the second invalid. */
 export const LIMITS = {
   /** Milliseconds by which actions start late (99th percentile). */
   lateness: [50, 250],

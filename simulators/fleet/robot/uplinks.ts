@@ -37,7 +37,7 @@ export function fleetUplinks(settings: UplinkSettings): MakeUplink | undefined {
   const { devices = [] } = offer;
   if (platform === undefined || client === undefined || scenario.uplink === 'none') return undefined;
   if (scenario.uplink === 'calls')
-    return (_port, { name }) => new StandIn(devices.length > 0 ? devices[indexIn(name) % devices.length] : undefined);
+    return (_port, { name }) => standIn(devices.length > 0 ? devices[indexIn(name) % devices.length] : undefined);
   const factories = new Map<string, ReturnType<typeof createUplink>>();
   return (port, identity, listener) => {
     const kind = uplinkOf(scenario, indexIn(identity.name)) === 'polling' ? 'polling' : 'agent';
@@ -106,12 +106,8 @@ function sharedToken(issue: () => Promise<string>): (refused: string | undefined
       until = performance.now() + 120_000;
       token = issue();
       token.then(
-        (text) => {
-          issued = text;
-        },
-        () => {
-          token = undefined;
-        },
+        (text) => (issued = text),
+        () => (token = undefined),
       );
     }
     return token;
@@ -130,35 +126,26 @@ export interface UplinkListener {
 export type MakeUplink = (port: DeploymentPort, identity: UplinkIdentity, listener: UplinkListener) => Uplink;
 
 /** Uplink `calls`: the robot stands for an existing device and sends no requests. */
-class StandIn implements Uplink {
-  readonly deviceId: string | undefined;
-  status: UplinkStatus = 'starting';
-  readonly lastSyncedAt = undefined;
-  readonly lastConnectedAt = undefined;
-  readonly lastDisconnectedAt = undefined;
-  readonly firstAttempt = Promise.resolve();
-
-  constructor(deviceId: string | undefined) {
-    this.deviceId = deviceId;
-  }
-
-  start(): Promise<void> {
-    this.status = 'online';
-    return this.firstAttempt;
-  }
-
-  stop(): Promise<void> {
-    this.status = 'stopped';
-    return this.firstAttempt;
-  }
-
-  sync(): Promise<SyncResult> {
-    return Promise.resolve({ code: 'success', message: 'there is nothing to sync' });
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
-  }
+function standIn(deviceId: string | undefined): Uplink {
+  const firstAttempt = Promise.resolve();
+  const uplink: Uplink & { status: UplinkStatus } = {
+    deviceId,
+    status: 'starting',
+    lastSyncedAt: undefined,
+    lastConnectedAt: undefined,
+    lastDisconnectedAt: undefined,
+    firstAttempt,
+    start: () => {
+      uplink.status = 'online';
+      return firstAttempt;
+    },
+    stop: () => {
+      uplink.status = 'stopped';
+      return firstAttempt;
+    },
+    sync: () => Promise.resolve({ code: 'success', message: 'there is nothing to sync' }),
+  };
+  return uplink;
 }
 
 /** Lets a scenario cut and restore the uplink, while the device keeps the same object. */
@@ -226,10 +213,6 @@ export class RobotUplink implements Uplink {
     if (this.#stopped || this.#inner.status !== 'stopped') return;
     this.#inner = this.#make();
     await this.start();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
   }
 }
 

@@ -109,7 +109,7 @@ export function baseDirFor(bytes: number, named?: string): string {
 const TMPFS = 0x01021994;
 export const isInMemory = (dir: string): boolean => statfsSync(existingFolder(dir)).type === TMPFS;
 
-/** Free resources of a machine; 0 if unknown, and then not checked. */
+/** Limits of a machine: free memory, disk and inodes, totals of the others; 0 is unknown, and not checked. */
 export interface Limits {
   descriptors: number;
   memoryBytes: number;

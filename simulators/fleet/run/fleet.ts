@@ -234,10 +234,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Resolves when all hosts have ended the phase. `round`: number of earlier passes. */
-  async run(
-    phase: Phase,
-    given: { index?: number; round?: number; release?: ReleaseFixture } = {},
-  ): Promise<PhaseReport> {
+  async run(phase: Phase, given: { index?: number; round?: number; release?: ReleaseFixture } = {}) {
     const { record } = this;
     const { index = record.phases.length, round = 0 } = given;
     record.phase = phase.do;
@@ -304,8 +301,7 @@ export class Fleet implements AsyncDisposable {
 
   async finish(): Promise<void> {
     this.record.phase = 'finishing';
-    const late = await this.#hosts.each((host) => host.finish());
-    this.record.addLate(late.flat());
+    this.record.addLate((await this.#hosts.each((host) => host.finish())).flat());
     this.#second();
   }
 

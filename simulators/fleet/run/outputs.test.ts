@@ -71,20 +71,7 @@ it('a record whose hosts have died has the figures of their seconds', () => {
 });
 
 const NOTHING: PhaseOutcome = { actions: 0, notStarted: 0, rollouts: [], missed: [], failures: [], late: [] };
-const MISSED: RolloutRow = {
-  robot: 0,
-  name: 'robot-0',
-  deployment_id: null,
-  phase: 0,
-  at_ms: 0,
-  total_ms: null,
-  late_ms: null,
-  command_ms: null,
-  sync_ms: null,
-  write_ms: null,
-  event_ms: null,
-  report_ms: null,
-};
+const MISSED = { name: 'robot-0', deployment_id: null, at_ms: 0, total_ms: null, late_ms: null } as RolloutRow;
 
 it('a result lists no missed roll-outs of a warm-up', () => {
   const rollout = (measure: boolean) => ({ do: 'rollout', over: '1s', measure }) as const;

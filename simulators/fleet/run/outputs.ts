@@ -9,6 +9,7 @@ import { type FleetResult, type Judged, outcomeOf } from '../result/result.ts';
 import {
   ALIVE_FILE,
   FAILED_FILE,
+  ifWritable,
   OutputError,
   RESULT_FILE,
   writeAlive,
@@ -178,12 +179,7 @@ export class Outputs implements Disposable {
     let beat = 0;
     this.sign = () => {
       beat += 1;
-      try {
-        writeAlive(this.#out, { shard, beat, phase: phase() });
-      } catch (error) {
-        // Ignores a failed write, because a full disk must not end the run.
-        if (!(error instanceof OutputError)) throw error;
-      }
+      ifWritable(() => writeAlive(this.#out, { shard, beat, phase: phase() }));
     };
     this.sign();
     this.#signing = setInterval(this.sign, 2000);

@@ -90,12 +90,8 @@ export function lockFolders(
     orRefuse('state', stateDir, () => lockKeys(stack, stateDir, namePrefix, shard));
 }
 
-function lockKeys(
-  stack: AsyncDisposableStack,
-  dir: string,
-  prefix: string,
-  { index, count }: Shard = { index: 1, count: 1 },
-): void {
+function lockKeys(stack: AsyncDisposableStack, dir: string, prefix: string, shard?: Shard): void {
+  const { index, count } = shard ?? { index: 1, count: 1 };
   stack.defer(lockDirectory(dir, `lock-${prefix}-${index}-of-${count}`).release);
   for (const name of readdirSync(dir)) {
     const [, other, shards] = /^lock-(.+)-\d+-of-(\d+)$/.exec(name) ?? [];

@@ -192,10 +192,7 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
   const warnings: string[] = [];
   const failure = await fleet.runCanary(warnings);
   for (const warning of warnings) screen.write(`${warning}\n`);
-  if (failure !== undefined) {
-    fleet.record.incomplete.push(failure);
-    return;
-  }
+  if (failure !== undefined) return void fleet.record.incomplete.push(failure);
   await fleet.prepare();
   if (signal.aborted) return;
   view.end();

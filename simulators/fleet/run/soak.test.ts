@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { durationMs } from '../../../harness/common/units.ts';
 import { eventually } from '../../common/testing/scratch.ts';
 import { useFolder } from '../testing/scratch.ts';
-import { Soak, standingText } from './soak.ts';
+import { Soak, thresholdsText } from './soak.ts';
 import { runOptionsIn } from './testing/fleets.ts';
 
 const folder = useFolder();
@@ -29,8 +29,8 @@ it('the standing of thresholds has units, and separates missed from unmeasured o
   const slow = { expr: 'ping.ms.p99<1s', value: 1234.567, ok: false };
   const failing = { expr: 'http.errors.rate<1%', value: 0.0512, ok: false };
   const open = { expr: 'rollout.ms.p99<5s', value: null, ok: false };
-  expect(standingText([])).toBe('all thresholds met');
-  expect(standingText([{ ...slow, ok: true }])).toBe('all thresholds met');
-  expect(standingText([slow, failing])).toBe('missed: ping.ms.p99<1s is 1.23 s, http.errors.rate<1% is 5.12 %');
-  expect(standingText([open, slow])).toBe('missed: ping.ms.p99<1s is 1.23 s · not measured yet: rollout.ms.p99<5s');
+  expect(thresholdsText([])).toBe('all thresholds met');
+  expect(thresholdsText([{ ...slow, ok: true }])).toBe('all thresholds met');
+  expect(thresholdsText([slow, failing])).toBe('missed: ping.ms.p99<1s is 1.23 s, http.errors.rate<1% is 5.12 %');
+  expect(thresholdsText([open, slow])).toBe('missed: ping.ms.p99<1s is 1.23 s · not measured yet: rollout.ms.p99<5s');
 });

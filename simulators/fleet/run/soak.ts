@@ -91,7 +91,7 @@ export class Soak {
       .then((result) => {
         writeFileIn(out, INTERIM_REPORT, reportHtml(result));
         const left = `${roundsOf(result).join()}, ${readableDuration(this.leftMs)} to go`;
-        const standing = `${standingText(result.thresholds)} · ${result.violations.length} violations`;
+        const standing = `${thresholdsText(result.thresholds)} · ${result.violations.length} violations`;
         screen.write(`interim: ${left} · ${standing} · ${join(out, INTERIM_REPORT)}\n`);
       })
       .catch((error: unknown) => void screen.write(`interim report: ${(error as Error).message}\n`))
@@ -111,7 +111,7 @@ export class Soak {
   }
 }
 
-export function standingText(thresholds: FleetResult['thresholds']): string {
+export function thresholdsText(thresholds: FleetResult['thresholds']): string {
   const open = thresholds.filter(({ value }) => value === null).map(({ expr }) => expr);
   const missed = thresholds.flatMap(({ expr, value, ok }) =>
     ok || value === null ? [] : [`${expr} is ${thresholdValue(expr, value)}`],

@@ -1,7 +1,7 @@
 import { type Document, isNode } from 'yaml';
+import { isObject } from '../../../harness/common/lenient.ts';
 import { parseYaml, type Yaml, YamlError } from '../../../harness/common/yaml.ts';
 import { type Problem, type Shape, stepsOf } from '../../../harness/contract/shape.ts';
-import { isObject } from '../../common/malformed.ts';
 import { checkThreshold, meant } from '../result/thresholds.ts';
 import {
   ACCEPTED,

@@ -108,15 +108,11 @@ describe('a bad scenario file', () => {
   });
 
   it.each([
-    ['[{do: hold, for: 1s}]', /first phase must be 'ramp'/],
-    ['[{do: ramp, over: 1s}, {do: stop, over: 1s}, {do: hold, for: 1s}]', /'stop' must be the last/],
-  ])('refuses phases that contradict each other: %s', (phases, message) => {
-    expect(problemsOf(`name: x\nphases: ${phases}\n`).join()).toMatch(message);
-  });
-
-  it('refuses a roll-out without a subscriber', () => {
-    const text = 'name: x\nsubscribers: 0\nphases: [{do: ramp, over: 1s}, {do: rollout, over: 1s}]\n';
-    expect(problemsOf(text).join()).toMatch(/subscribers must be 1 or more/);
+    [1, '[{do: hold, for: 1s}]', /first phase must be 'ramp'/],
+    [1, '[{do: ramp, over: 1s}, {do: stop, over: 1s}, {do: hold, for: 1s}]', /'stop' must be the last/],
+    [0, '[{do: ramp, over: 1s}, {do: rollout, over: 1s}]', /subscribers must be 1 or more/],
+  ])('refuses what contradicts itself: %i subscribers, %s', (subscribers, phases, message) => {
+    expect(problemsOf(`name: x\nsubscribers: ${subscribers}\nphases: ${phases}\n`).join()).toMatch(message);
   });
 
   it.each([

@@ -9,8 +9,8 @@ import { exact, oneOf, shape, Type } from '../../../harness/contract/shape.ts';
 
 export const UPLINKS = ['agent', 'polling', 'calls', 'none'] as const;
 /**
- * `agent`: robots use the agent protocol. `polling`: robots use the Platform API. `calls`: robots stand for existing
- * devices and are idle.
+ * `agent`: robots use the agent protocol. `polling`: robots use the Platform API. `calls`: idle robots stand for
+ * existing devices, and only the fleet calls the platform. `none`: robots use no platform.
  */
 export type UplinkKind = (typeof UPLINKS)[number];
 

@@ -318,9 +318,8 @@ class DueQueue {
     let at = from;
     for (;;) {
       let least = at;
-      for (const child of [2 * at + 1, 2 * at + 2]) {
+      for (const child of [2 * at + 1, 2 * at + 2])
         if (child < this.size && this.#before(heap[child] ?? 0, heap[least] ?? 0)) least = child;
-      }
       if (least === at) return;
       const held = heap[at] ?? 0;
       heap[at] = heap[least] ?? 0;

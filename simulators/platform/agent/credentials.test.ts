@@ -14,11 +14,12 @@ const credentialsOf = ({ publicPem: public_key_pem, fingerprint }: RobotKey) => 
 function setUp() {
   const clock = { value: START, now: () => clock.value };
   const platform = new MemoryPlatform(clock);
-  const provision = (key: RobotKey) =>
-    platform.provision(platform.provisioningToken(), { name: key.fingerprint.slice(0, 48), ...credentialsOf(key) });
+  const provision = (key: RobotKey) => platform.enrolled(key.fingerprint.slice(0, 48), credentialsOf(key));
   const verify = deviceJwtVerifier({ deviceByFingerprint: (kid) => platform.deviceByFingerprint(kid), clock });
   const key = robotKey();
-  return { clock, verify, key, device: provision(key), provision, platform };
+  const options = { deviceById: (id: string) => platform.deviceById(id), issuer: 'service', clock, lifetimeMs: 60_000 };
+  const [tokens, others] = [sessionTokens(options), sessionTokens(options)];
+  return { clock, verify, key, device: provision(key), provision, platform, tokens, others };
 }
 
 describe('the JWT a device signs', () => {
@@ -163,17 +164,11 @@ describe('public keys of devices', () => {
   });
 });
 
-function sessionSetUp() {
-  const { clock, platform, device, key } = setUp();
-  const options = { deviceById: (id: string) => platform.deviceById(id), issuer: 'service', clock, lifetimeMs: 60_000 };
-  return { clock, platform, device, key, tokens: sessionTokens(options), others: sessionTokens(options) };
-}
-
 const decode = (part: string | undefined) => JSON.parse(Buffer.from(part ?? '', 'base64url').toString());
 
 describe('a device token', () => {
   it('is a JWT with the published claims, and is issued with its expiry', () => {
-    const { tokens, device, clock } = sessionSetUp();
+    const { tokens, device, clock } = setUp();
     const { token, expires_at } = tokens.issue(device);
     const iat = clock.now() / 1000;
     expect(decode(token.split('.')[0])).toEqual({ typ: 'JWT', alg: 'HS256' });
@@ -183,7 +178,7 @@ describe('a device token', () => {
   });
 
   it('is valid until its expiry', () => {
-    const { tokens, device, clock } = sessionSetUp();
+    const { tokens, device, clock } = setUp();
     const { token } = tokens.issue(device);
     clock.value += 59_999;
     expect(tokens.verify(token)).toBeDefined();
@@ -192,7 +187,7 @@ describe('a device token', () => {
   });
 
   it('ends when the device is reprovisioned, archived or deleted', () => {
-    const { tokens, device, platform, key } = sessionSetUp();
+    const { tokens, device, platform, key } = setUp();
     const { token } = tokens.issue(device);
     platform.reprovision(platform.provisioningToken(device.id), credentialsOf(key));
     expect(tokens.verify(token)).toBeUndefined();
@@ -200,12 +195,12 @@ describe('a device token', () => {
     expect(tokens.verify(renewed)).toBeDefined();
     device.status = 'archived';
     expect(tokens.verify(renewed)).toBeUndefined();
-    platform.deleteDevice(device.id);
+    platform.devices.delete(device.id);
     expect(tokens.verify(renewed)).toBeUndefined();
   });
 
   it('is refused by another platform, and after any change', () => {
-    const { tokens, others, device } = sessionSetUp();
+    const { tokens, others, device } = setUp();
     const { token } = tokens.issue(device);
     const [header, claims, signature] = token.split('.');
     const forged = Buffer.from(JSON.stringify({ ...decode(claims), exp: 9e9 })).toString('base64url');

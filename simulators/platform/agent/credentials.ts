@@ -1,6 +1,6 @@
 import { createHmac, createPublicKey, hash, type KeyObject, randomBytes } from 'node:crypto';
 import { type Clock, steadyClock } from '../../common/clock.ts';
-import { parseJwt, signHs256, verifiedHs256, verifiedRs512 } from '../../common/jwt.ts';
+import { isValidRs512, parseJwt, signHs256, verifiedHs256 } from '../../common/jwt.ts';
 import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
 
 /** Returns a guard that refuses a JWT id (`jti`) used within `lifetimeMs`, and new ids once it holds `capacity`. */
@@ -49,7 +49,7 @@ export function deviceJwtVerifier(options: {
     const device = deviceByFingerprint(kid);
     if (!device?.public_key_pem || device.status === 'archived')
       throw unauthorized('no device has the key that kid names');
-    if (!verifiedRs512(jwt, createPublicKey(device.public_key_pem)))
+    if (!isValidRs512(jwt, createPublicKey(device.public_key_pem)))
       throw unauthorized('the signature of the JWT is not RS512 by the key that kid names');
     const { jti, iat, exp } = jwt.claims;
     if (typeof jti !== 'string' || jti === '' || jti.length > MAX_JTI_LENGTH)
@@ -87,9 +87,8 @@ export function parseDeviceKey(pem: string, minBits: number) {
   if (bits < minBits) throw refuse(`public_key_pem has ${bits} bits; at least ${minBits} are required`);
   if (bits > MAX_KEY_BITS) throw refuse(`public_key_pem has ${bits} bits; at most ${MAX_KEY_BITS} are accepted`);
   const exponent = key.asymmetricKeyDetails?.publicExponent ?? 0n;
-  if (exponent < 3n || exponent > MAX_EXPONENT || exponent % 2n === 0n) {
+  if (exponent < 3n || exponent > MAX_EXPONENT || exponent % 2n === 0n)
     throw refuse('public_key_pem has an exponent that is not accepted; use 65537');
-  }
   return {
     public_key_pem: key.export({ type: 'spki', format: 'pem' }).toString(),
     fingerprint: hash('sha256', key.export({ type: 'spki', format: 'der' }), 'hex'),

@@ -3,6 +3,7 @@
 import { arch, platform } from 'node:os';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { jsonOf } from '../../../harness/common/lenient.ts';
 import {
   AGENT_BASE_PATH,
   agentDevice,
@@ -12,10 +13,10 @@ import {
 } from '../../../harness/contract/agent.ts';
 import { DEPLOYMENT_ACTIVITY_STATUSES, isDeploymentActivityStatus } from '../../../harness/contract/enums.ts';
 import { DISPOSITIONS } from '../../../harness/contract/platform/config-instance.ts';
-import { type Shape, shape, Type } from '../../../harness/contract/shape.ts';
-import { AGENT_API_VERSION, DIALECT_NAMES, type Dialect } from '../../../harness/contract/versions.ts';
+import { shape, Type } from '../../../harness/contract/shape.ts';
+import { AGENT_API_VERSION, type Dialect, NAMES_BY_DIALECT } from '../../../harness/contract/versions.ts';
 import { type Clock, systemClock } from '../../common/clock.ts';
-import { jsonIn } from '../../common/malformed.ts';
+import type { ShapeOf } from '../../common/platform-http.ts';
 import { LOOPBACK } from '../address.ts';
 import { embeddedBroker } from '../broker/embedded.ts';
 import { type ExternalBrokerOptions, externalBroker } from '../broker/external.ts';
@@ -40,11 +41,8 @@ function bearer(request: FastifyRequest): string {
   return match[1];
 }
 
-function body<T>(
-  request: FastifyRequest,
-  shape: Pick<Shape, 'name' | 'problems'> & { is(value: unknown): value is T },
-): T {
-  const value = jsonIn((request.body as Buffer | undefined) ?? '');
+function body<T>(request: FastifyRequest, shape: ShapeOf<T>): T {
+  const value = jsonOf((request.body as Buffer | undefined) ?? '');
   if (value === undefined) throw new PlatformError(400, 'invalid_request', 'the body must be JSON');
   if (shape.is(value)) return value;
   throw new PlatformError(400, 'invalid_request', `the body is no ${shape.name}`, { problems: shape.problems(value) });
@@ -234,7 +232,7 @@ export interface AgentSideOptions {
 
 export async function createAgentSide(port: AgentPort, options: AgentSideOptions) {
   const clock = options.clock ?? systemClock;
-  const { tokenIssuer: issuer, versionHeader } = DIALECT_NAMES[options.dialect];
+  const { tokenIssuer: issuer, versionHeader } = NAMES_BY_DIALECT[options.dialect];
   const deviceById = (id: string) => port.deviceById(id);
   const tokens = sessionTokens({ deviceById, issuer, clock, lifetimeMs: options.tokenLifetimeMs });
 
@@ -271,9 +269,8 @@ export async function createAgentSide(port: AgentPort, options: AgentSideOptions
   return {
     messenger,
     mqttUrl: broker.url,
-    register: (app: FastifyInstance): void => {
-      void app.register(async (scope) => registerAgentApi(scope, context), { prefix: AGENT_BASE_PATH });
-    },
+    register: (app: FastifyInstance): void =>
+      void app.register(async (scope) => registerAgentApi(scope, context), { prefix: AGENT_BASE_PATH }),
     /** Disconnects all devices; pings in flight end with a timeout. Idempotent. */
     stop: (): Promise<void> => {
       messenger.stop();

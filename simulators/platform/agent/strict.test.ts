@@ -1,9 +1,9 @@
 import type { IPublishPacket } from 'mqtt-packet';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DIALECT_NAMES, DIALECTS } from '../../../harness/contract/versions.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { DIALECTS, NAMES_BY_DIALECT } from '../../../harness/contract/versions.ts';
 import { enrolDevice, KEY_BITS } from '../../../harness/tools/subjects/simulators.ts';
 import { eventually, scratch } from '../../common/testing/scratch.ts';
-import { createDevice, createKit, deploy, type Kit, startPlatform, type TestPlatform, unique } from '../testing/kit.ts';
+import { createDevice, createKit, deploy, type Kit, startPlatform, type TestPlatform } from '../testing/kit.ts';
 import { deviceJwt, robotKey } from './testing/agent-host.ts';
 import { AGENT_OPERATIONS } from './testing/agent-operations.ts';
 import { exchangeProblems, messageProblems, type Wiretap, wiretap } from './testing/wiretap.ts';
@@ -11,28 +11,19 @@ import { exchangeProblems, messageProblems, type Wiretap, wiretap } from './test
 const SECOND = 1_000_000_000;
 
 async function committedKit(platform: TestPlatform): Promise<Kit & { commit: string }> {
-  const commit = await platform.create('/git_commits', {
+  const { id: commit } = await platform.create('/git_commits', {
     sha: 'abcdef0',
     message: 'a commit',
     origin: 'git@github.com:example/robots.git',
   });
-  const kit = await createKit(platform);
-  const release = await platform.create('/releases', {
-    version: unique('v1.0'),
-    config_schema_ids: [kit.schema],
-    git_commit_ref: { id: commit.id },
-  });
-  return { ...kit, release: release.id, commit: commit.id };
+  return { ...(await createKit(platform, undefined, commit)), commit };
 }
 
-describe('every operation of the agent API', () => {
-  let platform: TestPlatform;
-  const driven = new Set<string>();
-  beforeAll(async () => {
-    platform = await startPlatform({ mqtt: {}, minKeyBits: KEY_BITS });
-  });
-  afterAll(() => platform.stop());
+const platform = await startPlatform({ mqtt: {}, minKeyBits: KEY_BITS });
+afterAll(() => platform.stop());
 
+describe('every operation of the agent API', () => {
+  const driven = new Set<string>();
   const call = async (id: string, path: string, bearer: string, body?: object) => {
     const method = AGENT_OPERATIONS.find((operation) => operation.id === id)?.method ?? 'GET';
     const response = await fetch(`${platform.agentUrl}/agent/v1${path}`, {
@@ -145,7 +136,7 @@ describe('every operation of the agent API', () => {
 
 it.for(DIALECTS)('in dialect %s, device and platform send only published traffic', async (dialect) => {
   using folder = scratch();
-  const { versionHeader, agentHeaderPrefix } = DIALECT_NAMES[dialect];
+  const { versionHeader, agentHeaderPrefix } = NAMES_BY_DIALECT[dialect];
   await using platform = await startPlatform({ mqtt: {}, minKeyBits: KEY_BITS, dialect });
   const line = await wiretap({ url: platform.agentUrl, mqttUrl: platform.mqttUrl ?? '' });
   const kit = await committedKit(platform);

@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import { connectAsync, type MqttClient } from 'mqtt';
+import { jsonOf } from '../../../harness/common/lenient.ts';
 import { agentTopics, syncMessage } from '../../../harness/contract/agent.ts';
 import { type Clock, steadyClock } from '../../common/clock.ts';
-import { jsonIn } from '../../common/malformed.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
 // A device counts as online for a minute after each message, because the agent protocol reports no disconnect. Two
@@ -82,16 +82,15 @@ export async function externalBroker(
   events: BrokerEvents & { isDevice(deviceId: string): boolean; probe(deviceId: string): void },
 ): Promise<Broker> {
   const address = new URL(options.url);
-  if (address.protocol !== 'mqtt:' && address.protocol !== 'mqtts:') {
+  if (address.protocol !== 'mqtt:' && address.protocol !== 'mqtts:')
     throw new BrokerError(`${address.protocol}//${address.host} is no MQTT address: mqtt:// and mqtts:// are accepted`);
-  }
   const client = await open(options, address.host);
   const devices = presence({ clock: steadyClock, onConnected: events.onConnected, probe: events.probe });
   client.on('message', (topic, payload, { retain }) => {
     const deviceId = topic.split('/').at(-2) ?? '';
     const pong = topic === agentTopics.pong(deviceId);
     // Ignores retained messages, which may be old, and `is_synced: false`, which the platform itself sends.
-    const message = topic === agentTopics.sync(deviceId) && !retain ? jsonIn(payload) : undefined;
+    const message = topic === agentTopics.sync(deviceId) && !retain ? jsonOf(payload) : undefined;
     const synced = syncMessage.is(message) && message.is_synced;
     if (!(pong || synced) || !events.isDevice(deviceId)) return;
     devices.seen(deviceId);
@@ -100,9 +99,8 @@ export async function externalBroker(
 
   return {
     url: `${address.protocol}//${address.host}`,
-    publish: (_deviceId, topic, message, publishOptions) => {
-      client.publish(topic, JSON.stringify(message), publishOptions);
-    },
+    publish: (_deviceId, topic, message, publishOptions) =>
+      void client.publish(topic, JSON.stringify(message), publishOptions),
     heard: devices.seen,
     // Marks the device as offline, because the platform cannot close its connection to the broker.
     disconnect: devices.gone,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import process from 'node:process';
 import { generate } from 'mqtt-packet';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { embeddedBroker } from './embedded.ts';
 
 const DEAD = 50;
@@ -29,21 +29,18 @@ test('a broker does not authenticate connections that were closed while it was b
     onPong: () => {},
     onError: () => {},
   });
-  try {
-    const port = new URL(broker.url).port;
-    const hellos = Array.from({ length: DEAD }, (_, at) => hello(`dead-${at}`).toString('base64'));
-    // Blocks the broker's event loop until all robots have connected and hung up.
-    const { status, stderr } = spawnSync(process.execPath, ['--eval', GIVE_UP, port, JSON.stringify(hellos)]);
-    expect(status, String(stderr)).toBe(0);
-    const socket = connect(Number(port), '127.0.0.1');
-    socket.write(hello('alive'));
-    // The CONNACK comes after the broker has handled all earlier connections.
-    const [answer] = (await once(socket, 'data')) as [Buffer];
-    expect(answer[0]).toBe(0x20);
-    expect(authenticated).toEqual(['alive']);
-    expect(online).toEqual(['alive']);
-    socket.destroy();
-  } finally {
-    await broker.stop();
-  }
+  onTestFinished(() => broker.stop());
+  const port = new URL(broker.url).port;
+  const hellos = Array.from({ length: DEAD }, (_, at) => hello(`dead-${at}`).toString('base64'));
+  // Blocks the broker's event loop until all robots have connected and hung up.
+  const { status, stderr } = spawnSync(process.execPath, ['--eval', GIVE_UP, port, JSON.stringify(hellos)]);
+  expect(status, String(stderr)).toBe(0);
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.write(hello('alive'));
+  // The CONNACK comes after the broker has handled all earlier connections.
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  expect(answer[0]).toBe(0x20);
+  expect(authenticated).toEqual(['alive']);
+  expect(online).toEqual(['alive']);
+  socket.destroy();
 });

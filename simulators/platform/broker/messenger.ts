@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { jsonOf } from '../../../harness/common/lenient.ts';
 import { agentTopics, pingMessage } from '../../../harness/contract/agent.ts';
 import { type Clock, timestamp } from '../../common/clock.ts';
-import { jsonIn } from '../../common/malformed.ts';
 import type { DeviceMessenger } from '../ports.ts';
 
 export interface Broker {
@@ -54,12 +54,11 @@ export function mqttMessenger(clock: Clock) {
         sendPing(deviceId, id);
       }),
     probe: (deviceId: string): void => sendPing(deviceId, randomUUID()),
-    requestSync: (deviceId: string): void => {
-      broker?.publish(deviceId, agentTopics.sync(deviceId), { is_synced: false }, { qos: 1, retain: true });
-    },
+    requestSync: (deviceId: string): void =>
+      broker?.publish(deviceId, agentTopics.sync(deviceId), { is_synced: false }, { qos: 1, retain: true }),
     disconnect: (deviceId: string): void => broker?.disconnect(deviceId),
     onPong: (deviceId: string, payload: Buffer): void => {
-      const pong = jsonIn(payload);
+      const pong = jsonOf(payload);
       if (!pingMessage.is(pong)) return;
       const ping = pending.get(pong.message_id);
       if (ping?.deviceId !== deviceId) return;

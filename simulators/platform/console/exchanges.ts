@@ -168,9 +168,8 @@ function bodyOf(part: Part | undefined, mask: TrafficRedactor): ShownBody | null
 
 const short = (text: string): string => (text.length > SHOWN_TEXT ? `${text.slice(0, SHOWN_TEXT)}…` : text);
 
-function pairsOf(raw: readonly string[]): [string, string][] {
-  return raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ''] as [string, string]] : []));
-}
+const pairsOf = (raw: readonly string[]): [string, string][] =>
+  raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ''] as [string, string]] : []));
 
 const headerOf = ({ rawHeaders }: Kept, name: string): string | undefined =>
   pairsOf(rawHeaders).find(([each]) => each.toLowerCase() === name.toLowerCase())?.[1];

@@ -10,9 +10,9 @@ beforeEach(async () => {
 });
 afterEach(() => platform.stop());
 
-async function control(method: string, path: string, body?: unknown, headers = {}) {
-  const { hostname, port } = new URL(platform.controlUrl ?? '');
-  const authorization = `Bearer ${platform.controlToken}`;
+async function control(method: string, path: string, body?: unknown, headers = {}, of = platform) {
+  const { hostname, port } = new URL(of.controlUrl ?? '');
+  const authorization = `Bearer ${of.controlToken}`;
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
   const options = { hostname, port, method, path, headers: { authorization, ...type, ...headers } };
   const { status, json = {} } = await send(options, body);
@@ -29,9 +29,7 @@ it('the control API shows the addresses of platform and broker, and the dialect'
   const { body } = await control('GET', '/');
   expect(body).toEqual({ url: platform.url, agent_url: platform.agentUrl, dialect: 'spec', snapshots: [], plans: [] });
   await using withBroker = await startPlatform({ mqtt: {}, control: { port: 0 } });
-  const authorization = `Bearer ${withBroker.controlToken}`;
-  const info = await (await fetch(withBroker.controlUrl ?? '', { headers: { authorization } })).json();
-  expect(info).toMatchObject({ mqtt: withBroker.mqttUrl });
+  expect(await control('GET', '/', undefined, {}, withBroker)).toMatchObject({ body: { mqtt: withBroker.mqttUrl } });
 });
 
 describe('the state', () => {

@@ -3,11 +3,11 @@
 import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { jsonOf } from '../../../harness/common/lenient.ts';
 import { ownedFolder } from '../../../harness/common/owner.ts';
 import { type Shape, shape, Type, type TypeOfShape } from '../../../harness/contract/shape.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { controlRefusal } from '../../common/control-guard.ts';
-import { jsonIn } from '../../common/malformed.ts';
 import type { Core } from '../core.ts';
 import { archiveDevice, assignGroup, disconnectAll, markConnected } from '../domain/devices.ts';
 import { conflict, findRow } from '../domain/find.ts';
@@ -186,7 +186,7 @@ export async function serveControl(
   });
   // Many clients send a JSON content type without a body.
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
-    const body = jsonIn(text);
+    const body = jsonOf(text);
     const isWrong = text !== '' && body === undefined;
     done(isWrong ? new PlatformError(400, 'invalid_json', 'the body is not JSON') : null, body);
   });

@@ -115,9 +115,8 @@ function checkSlots(slots: readonly InstanceSlot[]): void {
 
 export function createRelease(core: Core, { version, config_schema_ids, git_commit_ref }: CreateRelease): ReleaseRow {
   refuseTaken(core, 'release', { version }, `there is a release ${JSON.stringify(version)}`);
-  if (new Set(config_schema_ids).size < config_schema_ids.length) {
+  if (new Set(config_schema_ids).size < config_schema_ids.length)
     throw invalid('invalid_request', 'config_schema_ids: each config schema may be named once');
-  }
   const commit = git_commit_ref && resolveGitCommit(core, git_commit_ref);
   const owner = new Map<string, string>();
   for (const schema of config_schema_ids.map((id) => findRow(core, 'config_schema', id))) {

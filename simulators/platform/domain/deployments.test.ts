@@ -150,18 +150,15 @@ describe('config', () => {
   });
 });
 
-describe('recorded moments', () => {
-  const [early, middle, late] = ['2026-01-01T01:00:00.000Z', '2026-01-01T02:00:00.000Z', '2026-01-01T03:00:00.000Z'];
+const [EARLY, MIDDLE, LATE] = ['2026-01-01T01:00:00.000Z', '2026-01-01T02:00:00.000Z', '2026-01-01T03:00:00.000Z'];
 
-  it('are the times reported by the agent when these are possible', () => {
-    expect(recorded(late, early, middle)).toBe(middle);
-    expect(recorded(late, early, '2026-01-01T03:00:00,0+01')).toBe(middle);
-    expect(recorded(late, early)).toBe(late);
-  });
-
-  it('stay in order and never in the future, even with a wrong agent clock', () => {
-    expect(recorded(late, middle, early)).toBe(middle);
-    expect(recorded(middle, early, late)).toBe(middle);
-    expect(recorded(early, middle)).toBe(middle);
-  });
+it.each([
+  [LATE, EARLY, MIDDLE, MIDDLE],
+  [LATE, EARLY, '2026-01-01T03:00:00,0+01', MIDDLE],
+  [LATE, EARLY, undefined, LATE],
+  [LATE, MIDDLE, EARLY, MIDDLE],
+  [MIDDLE, EARLY, LATE, MIDDLE],
+  [EARLY, MIDDLE, undefined, MIDDLE],
+])('a recorded moment is possible: now %s, after %s, reported as %s', (now, after, reported, expected) => {
+  expect(recorded(now, after, reported)).toBe(expected);
 });

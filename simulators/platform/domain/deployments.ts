@@ -17,9 +17,8 @@ function checkInstances(core: Core, release: ReleaseRow, instances: readonly Con
   const schemaIds = JSON.parse(release.config_schema_ids) as string[];
   const filled = new Set<string>();
   for (const { id, config_schema_id, slot_key } of instances) {
-    if (!schemaIds.includes(config_schema_id)) {
+    if (!schemaIds.includes(config_schema_id))
       throw wrong(`${id} is of a schema that the release lacks`, { config_instance_id: id });
-    }
     const slot = `${config_schema_id} ${slot_key}`;
     if (filled.has(slot)) throw wrong(`the slot ${slot} is filled twice`, { config_schema_id, slot_key });
     filled.add(slot);
@@ -47,9 +46,8 @@ export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_
   const changes: Partial<DeploymentRow> = { updated_at: now, ...step };
   const entered = step.activity_status === row.activity_status ? undefined : step.activity_status;
   if (entered === 'queued') changes.queued_at = recorded(now, row.created_at);
-  if (entered === 'deployed' || (entered !== undefined && deployed_at !== undefined && row.deployed_at === null)) {
+  if (entered === 'deployed' || (entered !== undefined && deployed_at !== undefined && row.deployed_at === null))
     changes.deployed_at = recorded(now, row.queued_at ?? row.created_at, deployed_at);
-  }
   if (entered === 'archived') {
     const after = changes.deployed_at ?? row.deployed_at ?? row.queued_at ?? row.created_at;
     changes.archived_at = recorded(now, after, archived_at);
@@ -58,14 +56,13 @@ export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_
   const updated = deployments.update(row, changes);
   const device = entered === 'deployed' || entered === 'archived' ? devices.byId(row.device_id) : undefined;
   if (device === undefined) return updated;
-  if (entered === 'deployed') {
+  if (entered === 'deployed')
     devices.update(device, { current_deployment_id: row.id, current_release_id: row.release_id });
-  } else {
+  else
     devices.update(device, {
       ...(device.target_deployment_id === row.id && { target_deployment_id: null }),
       ...(device.current_deployment_id === row.id && { current_deployment_id: null, current_release_id: null }),
     });
-  }
   return updated;
 }
 
@@ -103,9 +100,8 @@ export function createDeployment(core: Core, request: CreateDeployment, version:
 export function deployDeployment(core: Core, id: string): DeploymentRow {
   const row = findRow(core, 'deployment', id);
   requireLiveDevice(core, row.device_id);
-  if (row.activity_status === 'drifted' && !core.behaviour.deploysDrifted) {
+  if (row.activity_status === 'drifted' && !core.behaviour.deploysDrifted)
     throw conflict('deployment_drifted', 'the deployment has drifted: stage it again, or archive it', { id });
-  }
   if (!core.behaviour.mayTarget(row.target_status, 'deployed')) {
     const message = `a deployment whose target is ${row.target_status} cannot be deployed`;
     throw conflict('invalid_transition', message, { id });
@@ -155,9 +151,8 @@ function target(core: Core, row: DeploymentRow): DeploymentRow {
 
 function drift(core: Core, cause: DeploymentRow): void {
   const staged = { device_id: cause.device_id, activity_status: 'staged' } as const;
-  for (const other of core.store.collections.deployment.where(staged)) {
+  for (const other of core.store.collections.deployment.where(staged))
     if (other.id !== cause.id) advance(core, other, { activity_status: 'drifted' });
-  }
 }
 
 /**
@@ -167,9 +162,8 @@ function drift(core: Core, cause: DeploymentRow): void {
 function parentOf(core: Core, device: DeviceRow, request: CreateDeployment, version: SupportedVersion): string | null {
   const given = request.parent_id;
   const current = device.target_deployment_id;
-  if (typeof given === 'string' && findRow(core, 'deployment', given).device_id !== device.id) {
+  if (typeof given === 'string' && findRow(core, 'deployment', given).device_id !== device.id)
     throw conflict('parent_mismatch', 'parent_id: that deployment belongs to another device', { parent_id: given });
-  }
   if (!core.behaviour.parentHolds(given, current, version)) {
     const params = { parent_id: given, current_target_id: current };
     throw conflict('parent_mismatch', 'parent_id: the current target deployment of the device is another', params);
@@ -191,9 +185,8 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
   const { behaviour, store } = core;
   const report = behaviour.report(reported);
   if (report === undefined) return row;
-  if (row.target_status === 'staged') {
+  if (row.target_status === 'staged')
     throw conflict('invalid_transition', 'a staged deployment is on no device: there is nothing to report');
-  }
   return store.write(() => {
     // The agent knows the reported activity, even if the report is outdated.
     const { activity_status = row.agent_activity } = report;
@@ -221,9 +214,8 @@ function stepOf({ behaviour }: Core, row: DeploymentRow, report: DeploymentRepor
   if (error !== undefined && row.error_status !== 'failed') step.error_status = error;
   if (step.error_status === 'failed' && behaviour.failureArchives) {
     step.target_status = 'archived';
-    if (step.activity_status !== 'archived') {
+    if (step.activity_status !== 'archived')
       step.activity_status = behaviour.retired(step.activity_status ?? row.activity_status);
-    }
   }
   const { activity_status: entered = 'staged' } = step;
   if (entered === 'archived' || entered === 'removing') step.target_status = 'archived';

@@ -63,9 +63,8 @@ export function markConnected(core: Core, row: DeviceRow, online: boolean): Devi
 /** Leaves out stand-ins, which have no agent that could disconnect. */
 export function disconnectAll(core: Core): void {
   core.store.write(() => {
-    for (const row of core.store.collections.device.where({ status: 'online' })) {
+    for (const row of core.store.collections.device.where({ status: 'online' }))
       if (!core.standIns.has(row.id)) markConnected(core, row, false);
-    }
   });
 }
 
@@ -103,9 +102,8 @@ export function moveGroup(core: Core, id: string, { parent_id }: MoveGroup): Gro
     line.add(at.id);
     at = at.parent_id === null ? undefined : core.store.collections.group.byId(at.parent_id);
   }
-  if (!core.behaviour.mayMoveGroup(id, [...line])) {
+  if (!core.behaviour.mayMoveGroup(id, [...line]))
     throw conflict('group_cycle', 'a group cannot be moved below itself', { group_id: id, parent_id });
-  }
   if (parent_id === row.parent_id) return row;
   refuseTakenSibling(core, row.name, parent_id);
   return change(core, 'group', row, { parent_id });

@@ -38,9 +38,8 @@ export function provision(core: Core, text: string, name: string, credentials: C
   const token = validToken(core, text);
   const bound = token.device_id === null ? undefined : findRow(core, 'device', token.device_id);
   const known = bound ?? core.store.collections.device.first({ name });
-  if (known !== undefined && known.status !== 'inactive' && token.reactivates === 0) {
+  if (known !== undefined && known.status !== 'inactive' && token.reactivates === 0)
     throw conflict('device_provisioned', `the device ${JSON.stringify(known.name)} is provisioned already`);
-  }
   if (known?.status === 'archived') throw conflict('device_archived', 'the device is archived');
   return core.store.write(() => {
     const device = known ?? createDevice(core, { name });
@@ -57,9 +56,8 @@ export function reprovision(core: Core, text: string, credentials: Credentials):
   const token = validToken(core, text);
   const uses = core.store.database.prepare('SELECT device_id FROM token_uses WHERE digest = ?').all(token.digest);
   const deviceId = token.device_id ?? (uses.length === 1 ? String(uses[0]?.['device_id']) : undefined);
-  if (deviceId === undefined) {
+  if (deviceId === undefined)
     throw new PlatformError(403, 'token_not_bound', 'this provisioning token belongs to no one device');
-  }
   const device = findRow(core, 'device', deviceId);
   if (device.status === 'archived') throw conflict('device_archived', 'the device is archived');
   const enrolled = core.store.write(() => enrol(core, device, credentials));
@@ -70,9 +68,8 @@ export function reprovision(core: Core, text: string, credentials: Credentials):
 function enrol(core: Core, device: DeviceRow, { agent_version, public_key_pem, fingerprint }: Credentials): DeviceRow {
   const { device: devices, deployment: deployments } = core.store.collections;
   const owner = devices.first({ key_fingerprint: fingerprint });
-  if (owner !== undefined && owner.id !== device.id) {
+  if (owner !== undefined && owner.id !== device.id)
     throw conflict('key_in_use', 'another device is provisioned with this key');
-  }
   const target = device.target_deployment_id === null ? undefined : deployments.byId(device.target_deployment_id);
   if (target !== undefined && target.activity_status !== 'queued') {
     const queued = advance(core, { ...target, deployed_at: null }, { activity_status: 'queued' });
@@ -93,9 +90,8 @@ function enrol(core: Core, device: DeviceRow, { agent_version, public_key_pem, f
 function validToken(core: Core, text: string): Token {
   const row = core.store.database.prepare('SELECT * FROM tokens WHERE digest = ?').get(digestOf(text));
   const token = row as unknown as Token | undefined;
-  if (token === undefined || token.expires_at <= now(core)) {
+  if (token === undefined || token.expires_at <= now(core))
     throw new PlatformError(401, 'invalid_token', 'the provisioning token is unknown or has expired');
-  }
   return token;
 }
 

@@ -24,8 +24,7 @@ type OnFailure = (error: unknown, request: FastifyRequest) => void;
 
 /** Answers errors in the words of the platform, and only requests of HTTP/1. */
 export function serverOf(core: Core, options: object, onFailure: OnFailure): FastifyInstance {
-  const answer = (error: unknown, request: unknown, reply: unknown) =>
-    answerError(core, error, request as FastifyRequest, reply as FastifyReply, onFailure);
+  const answer = answerTo(core, onFailure);
   const app = fastify({
     ...options,
     forceCloseConnections: true,
@@ -41,34 +40,28 @@ export function serverOf(core: Core, options: object, onFailure: OnFailure): Fas
   return app;
 }
 
-function answerError(
-  core: Core,
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  onFailure: OnFailure,
-): void {
-  const { code = '', statusCode = 500, message = '' } = error as Partial<FastifyError>;
-  let facts: ErrorFacts = { status: 500, code: 'internal', message: 'the platform failed to answer', params: {} };
-  if (error instanceof PlatformError) facts = { status: error.status, code, params: error.params, message };
-  else if (REFUSALS[code] !== undefined) facts = { ...REFUSALS[code], params: {} };
-  else if (statusCode >= 400 && statusCode < 500)
-    facts = { status: statusCode, code: 'invalid_request', message, params: {} };
-  if (facts.status >= 500) onFailure(error, request);
-  const { status, body } = core.behaviour.error(facts);
-  if (facts.status === 405) reply.header('allow', String(facts.params['allowed']));
-  if (body === undefined) reply.code(status).send();
-  else reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
-}
+const answerTo =
+  (core: Core, onFailure: OnFailure) =>
+  (error: unknown, request: unknown, to: unknown): void => {
+    const reply = to as FastifyReply;
+    const { code = '', statusCode = 500, message = '' } = error as Partial<FastifyError>;
+    let facts: ErrorFacts = { status: 500, code: 'internal', message: 'the platform failed to answer', params: {} };
+    if (error instanceof PlatformError) facts = { status: error.status, code, params: error.params, message };
+    else if (REFUSALS[code] !== undefined) facts = { ...REFUSALS[code], params: {} };
+    else if (statusCode >= 400 && statusCode < 500)
+      facts = { status: statusCode, code: 'invalid_request', message, params: {} };
+    if (facts.status >= 500) onFailure(error, request as FastifyRequest);
+    const { status, body } = core.behaviour.error(facts);
+    if (facts.status === 405) reply.header('allow', String(facts.params['allowed']));
+    if (body === undefined) reply.code(status).send();
+    else reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+  };
 
 /** Closes the connection, because the start of the next request is unknown. */
 export function answerClientError(core: Core, error: Error, socket: Socket): void {
   const { code = '' } = error as NodeJS.ErrnoException;
   const current = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;
-  if (code === 'ECONNRESET' || !socket.writable || current?.headersSent) {
-    socket.destroy();
-    return;
-  }
+  if (code === 'ECONNRESET' || !socket.writable || current?.headersSent) return void socket.destroy();
   const facts = REFUSALS[code] ?? { status: 400, code: 'invalid_request', message: 'this is no HTTP/1.1 request' };
   const { status, body } = core.behaviour.error({ ...facts, params: {} });
   const text = JSON.stringify(body) ?? '';

@@ -7,9 +7,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { localhostTls } from '../../../harness/common/testing/localhost-tls.ts';
 import { operationsOf } from '../../../harness/contract/platform/operations.ts';
-import { DIALECT_NAMES, DIALECTS, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
+import { DIALECTS, NAMES_BY_DIALECT, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import { FAULT_FORMS, parseFaults } from '../faults.ts';
-import { type OpenApi, startPlatform } from '../testing/kit.ts';
+import { startPlatform } from '../testing/kit.ts';
 import { readJson } from './routes.ts';
 
 const read = (text: string) => readJson(Buffer.from(text));
@@ -58,7 +58,10 @@ describe.for(DIALECTS)('in dialect %s', (dialect) => {
       [platform.url, platform.agentUrl].map(async (at) => (await fetch(`${at}/openapi/${version}.json`)).text()),
     );
     expect(beside).toBe(served);
-    const document: OpenApi = JSON.parse(served);
+    const { paths, components } = JSON.parse(served) as {
+      paths: Record<string, Record<string, { operationId: string; parameters: { name: string; in: string }[] }>>;
+      components: { schemas: object };
+    };
 
     const validator = new Validator();
     expect(await validator.validate(JSON.parse(served))).toEqual({ valid: true });
@@ -67,14 +70,14 @@ describe.for(DIALECTS)('in dialect %s', (dialect) => {
     // The meta-schema of OpenAPI ignores embedded schemas.
     const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true });
     formats.default(ajv);
-    const { schemas } = document.components;
+    const { schemas } = components;
     ajv.addVocabulary(['components']).addSchema({ $id: 'doc', components: { schemas } });
     for (const name of Object.keys(schemas)) ajv.compile({ $ref: `doc#/components/schemas/${name}` });
     const references = [...served.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
     expect(references.filter((name) => name === undefined || !(name in schemas))).toEqual([]);
     expect(Object.keys(schemas).filter((name) => !references.includes(name))).toEqual([]);
 
-    const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+    const described = Object.entries(paths).flatMap(([path, operations]) =>
       Object.entries(operations).map(([method, operation]) => ({ path, method, operation })),
     );
     expect(
@@ -84,7 +87,7 @@ describe.for(DIALECTS)('in dialect %s', (dialect) => {
     for (const { path, operation } of described) {
       const named = operation.parameters.map((parameter) => `${parameter.in} ${parameter.name}`);
       expect(new Set(named).size).toBe(named.length);
-      expect(named).toContain(`header ${DIALECT_NAMES[dialect].versionHeader}`);
+      expect(named).toContain(`header ${NAMES_BY_DIALECT[dialect].versionHeader}`);
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => `path ${name}`);
       expect(named.filter((each) => each.startsWith('path '))).toEqual(inPath);
     }

@@ -35,9 +35,8 @@ function admit(core: Core, keys: KeyRing, operation: Operation, headers: Request
     const shown = JSON.stringify(asked.slice(0, 64));
     throw new PlatformError(400, 'version_unknown', `${versionHeader}: ${shown} is no version of this API`, accepted);
   }
-  if (!inVersion(operation, version) && !behaviour.servesForeignOperations) {
+  if (!inVersion(operation, version) && !behaviour.servesForeignOperations)
     throw new PlatformError(404, 'unknown_route', `${operation.method} ${operation.path} is no part of ${version}`);
-  }
   for (const scope of operation.scopes) requireScope({ core, key }, scope);
   return { key, version };
 }
@@ -98,16 +97,10 @@ function checkStructure(text: string): void {
 
 /** Refuses half a surrogate pair, which UTF-8 cannot encode. */
 function checkText(value: unknown): void {
-  if (typeof value === 'string') {
-    if (!value.isWellFormed()) throw refuse('the request body contains half a surrogate pair');
-  } else if (Array.isArray(value)) {
-    for (const item of value) checkText(item);
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [name, member] of Object.entries(value)) {
-      checkText(name);
-      checkText(member);
-    }
-  }
+  if (typeof value === 'string' && !value.isWellFormed())
+    throw refuse('the request body contains half a surrogate pair');
+  if (typeof value !== 'object' || value === null) return;
+  for (const item of Array.isArray(value) ? value : Object.entries(value).flat()) checkText(item);
 }
 
 declare module 'fastify' {

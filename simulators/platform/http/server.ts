@@ -7,7 +7,12 @@ import { reset } from '../../../harness/common/reset.ts';
 import { AGENT_BASE_PATH } from '../../../harness/contract/agent.ts';
 import { openApiDocument } from '../../../harness/contract/platform/openapi.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
-import { DIALECT_NAMES, DIALECTS, type DialectNames, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
+import {
+  DIALECTS,
+  type DialectNames,
+  NAMES_BY_DIALECT,
+  SUPPORTED_VERSIONS,
+} from '../../../harness/contract/versions.ts';
 import { random } from '../../common/random.ts';
 import type { PlannedAnswer, Plans } from '../control/plans.ts';
 import type { Core } from '../core.ts';
@@ -37,9 +42,8 @@ function addFaults(app: FastifyInstance, { faults = {}, plans, seed }: ServerPar
       reply.header('retry-after', String(throttle.retryAfterSeconds));
       throw new PlatformError(429, 'too_many_requests', 'a planted fault: too many requests');
     }
-    if (failure && dice.chance(failure.rate)) {
+    if (failure && dice.chance(failure.rate))
       throw new PlatformError(failure.status, 'unavailable', 'a planted fault: the platform is not available');
-    }
     return undefined;
   });
   app.addHook('onSend', async (request, reply, payload) => {
@@ -68,7 +72,7 @@ async function* inPieces(bytes: Buffer, milliseconds: number): AsyncGenerator<Bu
 
 /** `/openapi/<version>.json` needs no API key; each document is generated at its first request. */
 function serveDocuments(app: FastifyInstance, names: DialectNames): void {
-  const dialect = DIALECTS.find((each) => DIALECT_NAMES[each] === names) ?? 'spec';
+  const dialect = DIALECTS.find((each) => NAMES_BY_DIALECT[each] === names) ?? 'spec';
   const documents = new Map<string, string>();
   app.get('/openapi/:file', (request, reply) => {
     const { file } = request.params as { file: string };

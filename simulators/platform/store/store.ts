@@ -59,7 +59,7 @@ export class Store {
   #queued: number;
   #pending: (() => void)[] | undefined;
 
-  /** Locks the file. A change is on disk when `write` returns. Throws DatabaseError. */
+  /** Locks the file. Throws DatabaseError. */
   constructor(path: string) {
     this.database = openAlone(path);
     const open = <K extends ResourceKind>(kind: K) =>
@@ -76,13 +76,13 @@ export class Store {
     return this.#queued;
   }
 
-  /** Next position in that queue; a rollback may leave gaps. */
+  /** Next position in the queue of deployments; a rollback may leave gaps. */
   nextInQueue(): number {
     this.#queued += 1;
     return this.#queued;
   }
 
-  /** A nested call joins the outer transaction. */
+  /** Changes are on disk when the outermost call returns; a nested call joins its transaction. */
   write<T>(change: () => T): T {
     if (this.#pending !== undefined) return change();
     const pending: (() => void)[] = [];
@@ -115,9 +115,8 @@ export class Store {
     try {
       const tables = this.database.prepare("SELECT name FROM saved.sqlite_schema WHERE type = 'table'").all();
       this.write(() => {
-        for (const { name } of tables) {
+        for (const { name } of tables)
           this.database.exec(`DELETE FROM main.${name}; INSERT INTO main.${name} SELECT * FROM saved.${name};`);
-        }
         for (const collection of Object.values(this.collections)) collection.reload();
       });
       this.#queued = this.#lastQueued();

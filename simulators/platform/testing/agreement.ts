@@ -1,10 +1,9 @@
 import fc, { type AsyncCommand } from 'fast-check';
 import { expect } from 'vitest';
-import { ApiError, NetworkError } from '../../common/platform-http.ts';
+import { NetworkError } from '../../common/platform-http.ts';
 import { DeployError } from '../../device/ports.ts';
 import { type DeploymentSource, Syncer } from '../../device/uplink/sync.ts';
-import { ManualTime, MemoryDevice } from '../../device/uplink/testing/uplinks.ts';
-import { PlatformError } from '../ports.ts';
+import { ManualTime, MemoryDevice, overHttp } from '../../device/uplink/testing/uplinks.ts';
 import { createDevice, deploymentBody, type Item, type Kit, type TestPlatform } from './kit.ts';
 
 /** Descriptions of deployments, which tell the test agents how each goes. */
@@ -121,13 +120,9 @@ class World {
     const disturbed = this.disturbance?.operation === operation && this.disturbance.nth-- === 0;
     const disturbance = disturbed ? this.disturbance : undefined;
     if (disturbance?.when === 'before') await this.#disturb(disturbance);
-    try {
-      const result = act();
-      if (disturbance?.when === 'after') await this.#disturb(disturbance);
-      return result;
-    } catch (error) {
-      throw error instanceof PlatformError ? new ApiError(error.status, error.code, error.message) : error;
-    }
+    const result = overHttp(act);
+    if (disturbance?.when === 'after') await this.#disturb(disturbance);
+    return result;
   }
 
   async #disturb({ what }: Disturbance): Promise<void> {

@@ -1,18 +1,11 @@
-import { DIALECT_NAMES, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
-import { jsonIn } from '../../common/malformed.ts';
+import { jsonOf } from '../../../harness/common/lenient.ts';
+import { NAMES_BY_DIALECT, NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { type PlatformOptions, simulatePlatform } from '../index.ts';
 
 export type Json = Record<string, unknown>;
 export type Item = Json & { id: string };
 
-export interface Reply {
-  status: number;
-  headers: Headers;
-  text: string;
-  body: Json;
-}
-
-export interface CallOptions {
+interface CallOptions {
   version?: string;
   headers?: Record<string, string>;
 }
@@ -21,13 +14,8 @@ export type TestPlatform = Awaited<ReturnType<typeof startPlatform>>;
 
 export async function startPlatform(options: PlatformOptions = {}) {
   const platform = await simulatePlatform({ mqtt: false, ...options });
-  const { versionHeader } = DIALECT_NAMES[options.dialect ?? 'spec'];
-  const call = async (
-    method: string,
-    path: string,
-    body?: unknown,
-    { version, headers }: CallOptions = {},
-  ): Promise<Reply> => {
+  const { versionHeader } = NAMES_BY_DIALECT[options.dialect ?? 'spec'];
+  const call = async (method: string, path: string, body?: unknown, { version, headers }: CallOptions = {}) => {
     const response = await fetch(platform.url + path, {
       method,
       headers: {
@@ -39,7 +27,7 @@ export async function startPlatform(options: PlatformOptions = {}) {
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, body: (jsonIn(text) ?? {}) as Json };
+    return { status: response.status, headers: response.headers, text, body: (jsonOf(text) ?? {}) as Json };
   };
   const get = (path: string, given?: CallOptions) => call('GET', path, undefined, given);
   const post = (path: string, body?: unknown, given?: CallOptions) => call('POST', path, body, given);
@@ -80,7 +68,8 @@ export type Kit = Awaited<ReturnType<typeof createKit>>;
 let made = 0;
 export const unique = (what: string): string => `${what}-${++made}`;
 
-export async function createKit(platform: TestPlatform, filepath?: string) {
+/** `commit`: id of the git commit of the release. */
+export async function createKit(platform: TestPlatform, filepath?: string, commit?: string) {
   const slug = unique('type');
   const type = await platform.create('/config_types', { name: slug, slug });
   const schema = await platform.create('/config_schemas', {
@@ -94,7 +83,11 @@ export async function createKit(platform: TestPlatform, filepath?: string) {
     config_schema_id: schema.id,
     content: { format: 'json', data: '{"speed":1}' },
   });
-  const release = await platform.create('/releases', { version: unique('v1.0'), config_schema_ids: [schema.id] });
+  const release = await platform.create('/releases', {
+    version: unique('v1.0'),
+    config_schema_ids: [schema.id],
+    ...(commit !== undefined && { git_commit_ref: { id: commit } }),
+  });
   return { type: type.id, schema: schema.id, instance: instance.id, release: release.id };
 }
 
@@ -120,8 +113,3 @@ export const deploy = async (platform: TestPlatform, kit: Kit, device: string): 
 
 export const stage = async (platform: TestPlatform, kit: Kit, device: string): Promise<string> =>
   (await platform.create('/deployments', deploymentBody(kit, device, 'staged'))).id;
-
-export interface OpenApi {
-  paths: Record<string, Record<string, { operationId: string; parameters: { name: string; in: string }[] }>>;
-  components: { schemas: Record<string, Json> };
-}

@@ -1,5 +1,6 @@
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseObject } from '../../../harness/common/lenient.ts';
 import { ownedFolder } from '../../../harness/common/owner.ts';
 import { Changes, Patience } from '../../../harness/common/waiting.ts';
 import {
@@ -12,7 +13,6 @@ import {
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
 import { Blocked, TooLittleSeen, Violation } from '../../../harness/runner/violation.ts';
 import type { ClientListener, RunningClient } from '../../../harness/targets/opened.ts';
-import { parseObject } from '../../json.ts';
 import type { Client } from './check.ts';
 import { type ClientRequest, ScriptedServer, type ServerListener, type ServerPlace } from './server.ts';
 import { MOST_REFUSED, Repeats, type Storm, WATCHED_MS } from './storm.ts';

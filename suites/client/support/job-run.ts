@@ -1,5 +1,6 @@
 /** Run of a job that ends by itself; the check plays the server. */
 import { randomBytes } from 'node:crypto';
+import { parseObject } from '../../../harness/common/lenient.ts';
 import {
   CALL_JOBS,
   type CallJob,
@@ -20,7 +21,6 @@ import type { Refusal } from '../../../harness/contract/situations.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
 import { Blocked } from '../../../harness/runner/violation.ts';
-import { parseObject } from '../../json.ts';
 import { type Client, placeOf } from './check.ts';
 import { AGAIN_PATIENCES, ClientRun, expectPauses, type PrintedLine, START_PATIENCES, startRun } from './client-run.ts';
 import type { ClientRequest } from './server.ts';
@@ -33,7 +33,7 @@ const SECRET = new Fact(() => `key_${randomBytes(16).toString('hex')}`);
 
 export type Answering = (asked: ClientRequest, run: JobRun) => void | Promise<void>;
 
-export interface JobRunOptions {
+interface JobRunOptions {
   job: CallJob;
   answer: Answering;
   variables?: Readonly<Record<string, string>>;
@@ -163,6 +163,7 @@ export const itemsFrom = (first: number, count: number): Item[] =>
 
 /** As published implementations send it. */
 export const errorOf = (code: string): object => ({ error: { code, params: {}, message: `refused: ${code}` } });
+export const TOO_MANY: Refusal = { status: 429, headers: {}, body: errorOf('too_many_requests') };
 
 /** By section 8 of the specification. */
 export function pageWindow({ query }: ClientRequest, maximum: number = LIST_LIMITS.limitMaximum) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { paceOf, Storm } from './storm.ts';
 
-async function paceAfter(pausesMs: readonly number[], shellTook = 3): Promise<string | undefined> {
+async function paceAfter(pausesMs: readonly number[], shellTook: number): Promise<string | undefined> {
   let now = 0;
   const storm = new Storm(
     () => now,
@@ -19,23 +19,19 @@ async function paceAfter(pausesMs: readonly number[], shellTook = 3): Promise<st
 }
 const each = (count: number, ms: number): number[] => Array.from({ length: count }, () => ms);
 
+/** Milliseconds of a shell that does nothing. */
+const [CALM, BUSY] = [3, 200];
 test.each([
-  ['asks without a pause', each(60, 5), 'hammers'],
-  ['asks every tenth of a second', each(40, 101), 'pauses'],
-  ['asks quickly at first, and gives up', [...each(29, 5), 3000], 'pauses'],
-  ['backs off', [200, 400, 800, 1600, 3200], 'pauses'],
-])('a client that %s', async (_, pauses, pace) => {
-  expect(await paceAfter(pauses)).toBe(pace);
-});
-
-const BUSY = 200;
-test.each([
-  ['asks without a pause, and is seldom held up', [...each(12, 30), ...each(5, 500), 400], 'hammers'],
-  ['asks without a pause, and is always held up', each(40, 400), 'unclear'],
-  ['backs off', [200, 400, 1500, 1600, 3200, 5000], 'pauses'],
-  ['waits for three seconds', each(4, 3000), 'pauses'],
-])('on a busy machine, a client that %s', async (_, pauses, pace) => {
-  expect(await paceAfter(pauses, BUSY)).toBe(pace);
+  ['asks without a pause', each(60, 5), CALM, 'hammers'],
+  ['asks every tenth of a second', each(40, 101), CALM, 'pauses'],
+  ['asks quickly at first, and gives up', [...each(29, 5), 3000], CALM, 'pauses'],
+  ['backs off', [200, 400, 800, 1600, 3200], CALM, 'pauses'],
+  ['is seldom held up on a busy machine', [...each(12, 30), ...each(5, 500), 400], BUSY, 'hammers'],
+  ['is always held up on a busy machine', each(40, 400), BUSY, 'unclear'],
+  ['backs off on a busy machine', [200, 400, 1500, 1600, 3200, 5000], BUSY, 'pauses'],
+  ['waits for three seconds on a busy machine', each(4, 3000), BUSY, 'pauses'],
+])('a client that %s', async (_, pauses, shellTook, pace) => {
+  expect(await paceAfter(pauses, shellTook)).toBe(pace);
 });
 
 test('on a busy machine, the watch lasts longer, and explains an unclear pace', async () => {

@@ -1,9 +1,9 @@
 /** Sections 4, 5 and 9: requests, credentials and API versions in observed traffic. */
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
+import { parseObject } from '../../../harness/common/lenient.ts';
 import { isOrdinary } from '../../../harness/common/redact.ts';
 import { PING_TIMEOUT_MAXIMUM_NANOS } from '../../../harness/contract/lists.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
-import { parseObject } from '../../json.ts';
 import {
   isForCurrent,
   isForEvents,

@@ -175,37 +175,43 @@ function mayBeSameClient(named: string | undefined, before: RequestSeen, events:
   return least === undefined || ![named, least].every((id) => DECIMAL.test(id)) || BigInt(named) >= BigInt(least);
 }
 
+type Returning = ReturnType<Parameters<typeof afterEach>[1]>;
+
+/** Passes each stream with the one before of the same follower, and adds all frames to `events`. */
+function afterStreams(events: Events, look: Returning): Rule {
+  const comesBack = afterEach(isForEvents, () => look, followerOf)();
+  return (seen, judge) => {
+    if (seen.kind === 'frame' && seen.request !== undefined) events.take(seen.request, seen.frame.id);
+    comesBack(seen, judge);
+  };
+}
+
 /** An older cursor is legal, because a client may process events late. */
 const cursorRule = (): Rule => {
   const events = new Events();
   const followers = new PerClient<Follower>(() => ({ without: 0, beyond: 0, stuck: 0, several: false }));
-  const comesBack = afterEach(
-    isForEvents,
-    () => (request, before, judge: Judge) => {
-      const state = followers.of(followerOf(request));
-      const { last } = state;
-      const { ended } = before.over;
-      if (last === undefined || ended === 'client' || ended === 'unseen' || request.at - last.at > SOON_MS) return;
-      const named = cursorOf(request);
-      state.several ||= !mayBeSameClient(named, before.request, events);
-      if (state.several) return;
-      judge.saw(() => shownRequest(request));
-      const isBeyond = named !== undefined && DECIMAL.test(named) && events.isBeyond(named);
-      const isStuck = named !== undefined && named === cursorOf(before.request) && named !== last.id;
-      const isAtOnce = request.at - last.at < AT_ONCE_MS;
-      state.without = isAtOnce && named === undefined ? state.without + 1 : 0;
-      state.beyond = isBeyond ? state.beyond + 1 : 0;
-      state.stuck = isAtOnce && isStuck ? state.stuck + 1 : 0;
-      const times = Math.max(state.without, state.beyond, state.stuck);
-      judge.must(Math.max(state.without, state.stuck) < IN_A_ROW && state.beyond < BEYOND_IN_A_ROW, {
-        expected: `the cursor ${last.id}, as after=${last.id} or Last-Event-ID: ${last.id}`,
-        actual: `${named === undefined ? 'no cursor' : `the cursor ${named}`}, ${times} times in a row`,
-      });
-    },
-    followerOf,
-  )();
-  return (seen, judge: Judge) => {
-    if (seen.kind === 'frame' && seen.request !== undefined) events.take(seen.request, seen.frame.id);
+  const comesBack = afterStreams(events, (request, before, judge: Judge) => {
+    const state = followers.of(followerOf(request));
+    const { last } = state;
+    const { ended } = before.over;
+    if (last === undefined || ended === 'client' || ended === 'unseen' || request.at - last.at > SOON_MS) return;
+    const named = cursorOf(request);
+    state.several ||= !mayBeSameClient(named, before.request, events);
+    if (state.several) return;
+    judge.saw(() => shownRequest(request));
+    const isBeyond = named !== undefined && DECIMAL.test(named) && events.isBeyond(named);
+    const isStuck = named !== undefined && named === cursorOf(before.request) && named !== last.id;
+    const isAtOnce = request.at - last.at < AT_ONCE_MS;
+    state.without = isAtOnce && named === undefined ? state.without + 1 : 0;
+    state.beyond = isBeyond ? state.beyond + 1 : 0;
+    state.stuck = isAtOnce && isStuck ? state.stuck + 1 : 0;
+    const times = Math.max(state.without, state.beyond, state.stuck);
+    judge.must(Math.max(state.without, state.stuck) < IN_A_ROW && state.beyond < BEYOND_IN_A_ROW, {
+      expected: `the cursor ${last.id}, as after=${last.id} or Last-Event-ID: ${last.id}`,
+      actual: `${named === undefined ? 'no cursor' : `the cursor ${named}`}, ${times} times in a row`,
+    });
+  });
+  return (seen, judge) => {
     comesBack(seen, judge);
     if (seen.kind !== 'over' || !isForEvents(seen.request)) return;
     const { request, over } = seen;
@@ -220,28 +226,20 @@ const cursorRule = (): Rule => {
 
 const tornRule = (): Rule => {
   const events = new Events();
-  const comesBack = afterEach(
-    isForEvents,
-    () => (request, before, judge: Judge) => {
-      // A client that left by itself may have received events that Muster did not see.
-      if (before.over.ended !== 'server') return;
-      const last = events.of(before.request)?.last;
-      const [, id] = /^id: ?(\d{1,40})\r?$/m.exec(before.over.torn ?? '') ?? [];
-      const named = cursorOf(request);
-      if (id === undefined || last === undefined || named === undefined) return;
-      if (request.at - before.over.at > SOON_MS) return;
-      // Another client may have received the event whole.
-      if (!events.isBeyond(id)) return;
-      judge.saw(() => shownRequest(request));
-      const expected = `the cursor ${last}, that of the last event which came whole`;
-      judge.must(named !== id, { expected, actual: `the cursor ${id}, that of an event of which only a part came` });
-    },
-    followerOf,
-  )();
-  return (seen, judge: Judge) => {
-    if (seen.kind === 'frame' && seen.request !== undefined) events.take(seen.request, seen.frame.id);
-    comesBack(seen, judge);
-  };
+  return afterStreams(events, (request, before, judge: Judge) => {
+    // A client that left by itself may have received events that Muster did not see.
+    if (before.over.ended !== 'server') return;
+    const last = events.of(before.request)?.last;
+    const [, id] = /^id: ?(\d{1,40})\r?$/m.exec(before.over.torn ?? '') ?? [];
+    const named = cursorOf(request);
+    if (id === undefined || last === undefined || named === undefined) return;
+    if (request.at - before.over.at > SOON_MS) return;
+    // Another client may have received the event whole.
+    if (!events.isBeyond(id)) return;
+    judge.saw(() => shownRequest(request));
+    const expected = `the cursor ${last}, that of the last event which came whole`;
+    judge.must(named !== id, { expected, actual: `the cursor ${id}, that of an event of which only a part came` });
+  });
 };
 
 const MOST_REPEATS = 5;

@@ -111,19 +111,19 @@ export const PLAIN: Opening = {
   form: undefined,
 };
 
-export const openMany = (count: number): Command => ({
-  text: `open and leave ${count} streams`,
+export const openMany = (): Command => ({
+  text: `open and leave ${BATCHES * AT_ONCE} streams`,
   isPossible: ({ t }) => !t.session.isSmall && !t.session.isSlow('answer'),
   async run({ streams }) {
-    for (let left = count; left > 0; left -= AT_ONCE) {
-      const opened = await Promise.all(
-        Array.from({ length: Math.min(left, AT_ONCE) }, () => streams.tryAnother({ types: ['deployment.deployed'] })),
-      );
+    for (let batch = 0; batch < BATCHES; batch += 1) {
+      const open = () => streams.tryAnother({ types: ['deployment.deployed'] });
+      const opened = await Promise.all(Array.from({ length: AT_ONCE }, open));
       await Promise.all(opened.map((stream) => stream?.close()));
     }
   },
 });
 
+const BATCHES = 10;
 const AT_ONCE = 11;
 
 export const passTime = (): Command => ({
@@ -305,6 +305,3 @@ export const removeCurrent = (): Command => ({
 });
 
 export const readCurrent = (): Command => ({ text: 'current()', run: ({ current }) => current.expectUnchanged() });
-
-export const ACCEPTS = ['text/event-stream', undefined, '*/*', 'text/event-stream;q=0.9, */*;q=0.1'] as const;
-export const CODINGS = [undefined, 'identity', 'gzip, deflate, br', undefined] as const;

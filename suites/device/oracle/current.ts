@@ -4,7 +4,7 @@ import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { instantOf } from '../../../harness/contract/shape.ts';
 import type { Device } from '../support/check.ts';
 import { type ConfigFile, compareFiles, configRoot, fileThatStays } from '../support/disk.ts';
-import { payloadOf } from '../support/drive.ts';
+import { isDeployedEvent, payloadOf } from '../support/drive.ts';
 import type { SeenEvent } from '../support/events.ts';
 import { currentDeployment } from '../support/requests.ts';
 import type { OtherDifference } from './decides.ts';
@@ -22,8 +22,7 @@ interface AgentUnderTest {
   departs(what: StreamDifference | OtherDifference, finding: { expected: string; actual: string }): never;
   remarks(what: StreamDifference | OtherDifference, finding: { expected: string; actual: string }): void;
   expectMoment(what: OtherDifference, member: string, written: unknown, window: Window): Promise<void>;
-  announces(deploymentId: string, after: bigint): boolean;
-  readonly ledger: { readonly newest: bigint };
+  readonly ledger: { readonly newest: bigint; readonly events: readonly SeenEvent[] };
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -85,7 +84,9 @@ export class CurrentDeployment {
     if (body !== null) this.#expectMerged(body);
     const before = this.#shown;
     const isNew = body !== null && body['id'] !== before?.['id'];
-    const isAnnounced = isNew && real.announces(String(body['id']), this.#lookedAt);
+    const announces = (event: SeenEvent): boolean =>
+      event.id > this.#lookedAt && isDeployedEvent(event, String(body?.['id']));
+    const isAnnounced = isNew && real.ledger.events.some(announces);
     if (body !== null && body['id'] === this.#removedId && body['activity_status'] === 'deployed')
       real.departs('status left', { expected: `${this.#removedId} removed, as before`, actual: 'deployed again' });
     if (isEarly && before !== undefined && isNew && !isAnnounced) return;

@@ -6,7 +6,7 @@ import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { instantOf } from '../../../harness/contract/shape.ts';
 import { TooLittleSeen, Violation } from '../../../harness/runner/violation.ts';
 import type { Device } from '../support/check.ts';
-import { isDeployedEvent, type Published, readUpTo } from '../support/drive.ts';
+import { type Published, readUpTo } from '../support/drive.ts';
 import { distinct, eventsOf } from '../support/events.ts';
 import { LOG_STATE } from '../support/log-state.ts';
 import { isEventStream, isThrottled } from '../support/requests.ts';
@@ -271,10 +271,6 @@ export class Reality {
     return Math.max(300, this.t.session.waits.device.slowestMs('event'));
   }
 
-  announces(deploymentId: string, after: bigint): boolean {
-    return this.ledger.events.some((event) => event.id > after && isDeployedEvent(event, deploymentId));
-  }
-
   #owed({ after, options: { types } }: Client) {
     return { after, upTo: this.ledger.closed, types };
   }
@@ -297,11 +293,11 @@ export class Reality {
     return client.subscription.close();
   }
 
-  learn(client = this.witness): void {
+  learn(client = this.witness, events = client.subscription.events.slice(client.judged)): void {
     const { ledger, cameAt } = this;
     if (client.way === 'future') return;
     const now = Date.now();
-    for (const event of client.subscription.events.slice(client.judged)) {
+    for (const event of events) {
       if (!cameAt.has(event.id)) cameAt.set(event.id, now);
       const difference = ledger.learn(event);
       if (difference !== undefined) this.departs(difference.kind, difference, client);
@@ -377,11 +373,7 @@ export class Reality {
         // Only chunked encoding tells an end by the server from a lost connection.
         const isWhole = ended?.by === 'server' && /\bchunked\b/i.test(headers['transfer-encoding'] ?? '');
         if (this.situation === 'kill' && isWhole) this.t.note(NO_KILL);
-        if (client.way === 'future') return;
-        for (const event of came) {
-          const difference = this.ledger.learn(event);
-          if (difference !== undefined) this.departs(difference.kind, difference, client);
-        }
+        this.learn(client, came);
         const last = came.at(-1)?.id ?? 0n;
         if (client.options.types === undefined && client.stays && last > this.ledger.closed) this.ledger.closed = last;
       }),

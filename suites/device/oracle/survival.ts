@@ -1,7 +1,7 @@
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import type { StopSignal } from '../../../harness/contract/control.ts';
 import { AgentEnded, ControlError } from '../../../harness/targets/control/control.ts';
-import { compact, relocate, restart, timeoutMs } from '../support/check.ts';
+import { compact, ignoring, relocate, restart, timeoutMs } from '../support/check.ts';
 import { appendTo, lastLine } from '../support/disk.ts';
 import { countWithin, publish, publishUnread } from '../support/drive.ts';
 import { eventsOf } from '../support/events.ts';
@@ -48,7 +48,6 @@ export const compactAway = (): Command => ({
     const isLong = retention > LONG_LOG;
     const oldest = isLong ? await sampleRetained(t, real.streams, OLDEST_BYTES) : undefined;
     if (oldest !== undefined) ledger.oldest = eventsOf(t, oldest.stream).map(({ id }) => id);
-    await oldest?.close();
     let published = 0;
     for (let wanted = isLong ? FIRST_BATCH : retention + 1; published <= 2 * retention; wanted *= 2) {
       const many = countWithin(wanted, t.session.typicalMs('publish'), FILLING_MS);
@@ -152,13 +151,9 @@ export const killWhilePublishing = (count: number): Command => ({
     let isDown = false;
     // Publishes until the kill, so that an event was sent just before the kill.
     const publishOn = async (): Promise<void> => {
-      try {
-        for (let published = 0; published < each && !isDown; published += 1) await publish(t, 1);
-      } catch (error) {
-        if (!(error instanceof ControlError)) throw error;
-      }
+      for (let published = 0; published < each && !isDown; published += 1) await publish(t, 1);
     };
-    const cut = Promise.all(Array.from({ length: 4 }, publishOn));
+    const cut = Promise.all(Array.from({ length: 4 }, () => publishOn().catch(ignoring(ControlError))));
     cut.catch(() => {});
     await stream.activity(seen, { within: timeoutMs(t, 'event'), for: 'an event that is published' }).catch(() => {});
     await during(real, 'kill', (whileDown) =>

@@ -51,6 +51,13 @@ export async function inTime<T>(
   }
 }
 
+/** Handler of rejections that ignores errors of these kinds. */
+export const ignoring =
+  (...kinds: readonly (abstract new (...given: never[]) => Error)[]) =>
+  (error: unknown): undefined => {
+    if (!kinds.some((kind) => error instanceof kind)) throw error;
+  };
+
 export async function restart(
   t: Device,
   signal: StopSignal = 'SIGTERM',
@@ -97,7 +104,7 @@ export function pacedControl(t: Pick<Device, 'control' | 'session' | 'remainingM
   };
   const publishAll = (count: number, signal: AbortSignal | undefined): ReturnType<Control['publish']> =>
     timed('publish', count, async () => {
-      const answered = recordPublishing(t, count);
+      const answered = recordPublishing(session, count);
       const range = await control.publish(count, signal).catch((error: unknown) => {
         answered();
         throw error;
@@ -116,10 +123,10 @@ export function pacedControl(t: Pick<Device, 'control' | 'session' | 'remainingM
   return layered(control, {
     call: async (call, signal) => {
       if (call.name === 'publish') return publish(call.count, signal);
-      if (call.name === 'deploy' || call.name === 'remove') recordDeployment(t);
+      if (call.name === 'deploy' || call.name === 'remove') recordDeployment(session);
       if (call.name === 'deploy') return timed('deployment', 1, () => control.call(call, signal));
       if (call.name === 'stop') afford('restart');
-      if (call.name === 'compact' || call.name === 'stop') recordLogChange(t);
+      if (call.name === 'compact' || call.name === 'stop') recordLogChange(session);
       const started = performance.now();
       const answer = await control.call(call, signal);
       const ms = performance.now() - started;
@@ -128,7 +135,7 @@ export function pacedControl(t: Pick<Device, 'control' | 'session' | 'remainingM
       if (call.name !== 'compact') return answer;
       const { earliest_id, latest_id } = answer as Exact<ControlCompacted>;
       t.saw('compactions');
-      recordCompaction(t, BigInt(earliest_id), BigInt(latest_id));
+      recordCompaction(session, BigInt(earliest_id), BigInt(latest_id));
       return answer;
     },
   });

@@ -1,40 +1,23 @@
 /** Known deviations that later checks tolerate, so that each causes only one finding. */
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
+import { parseObject } from '../../../harness/common/lenient.ts';
 import type { Deviation } from '../../../harness/runner/session.ts';
-import { parseObject } from '../../json.ts';
 import type { Device } from './check.ts';
 import { carriesNoEvent, DECIMAL, integerIn } from './events.ts';
 
-export const CONTENT_TYPE_ODD: Deviation = {
-  name: 'content-type-odd',
-  allowance: 'the content type of a stream is not looked at',
-};
+const deviation = (name: string, allowance: string): Deviation => ({ name, allowance });
 
-export const CURSOR_REPEATED: Deviation = {
-  name: 'cursor-repeated',
-  allowance: 'the event of the cursor is left out of a replay',
-};
-
-export const HEADER_IGNORED: Deviation = {
-  name: 'header-ignored',
-  allowance: 'the cursor is sent as after, not as Last-Event-ID',
-};
-
-export const TYPES_IGNORED: Deviation = {
-  name: 'types-ignored',
-  allowance: 'events of types that were not asked for are left out',
-};
-
-export const FRAME_ODD: Deviation = {
-  name: 'frame-odd',
-  allowance: 'the id and the type of an event are taken from its envelope',
-};
+export const CONTENT_TYPE_ODD = deviation('content-type-odd', 'the content type of a stream is not looked at');
+export const CURSOR_REPEATED = deviation('cursor-repeated', 'the event of the cursor is left out of a replay');
+export const HEADER_IGNORED = deviation('header-ignored', 'the cursor is sent as after, not as Last-Event-ID');
+export const TYPES_IGNORED = deviation('types-ignored', 'events of types that were not asked for are left out');
+export const FRAME_ODD = deviation('frame-odd', 'the id and the type of an event are taken from its envelope');
 
 export function allowing(t: Device, options: OpenEvents): OpenEvents {
-  const { after, lastEventId, types } = options;
+  const { lastEventId, ...rest } = options;
+  const { after, types } = rest;
   const asQuery = after === undefined && lastEventId !== undefined && t.allowsFor(HEADER_IGNORED);
-  const { lastEventId: _, ...rest } = options;
   const cursor = after ?? lastEventId;
   return {
     ...(asQuery ? { ...rest, after: lastEventId } : options),

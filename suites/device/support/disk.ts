@@ -1,6 +1,7 @@
 import { constants } from 'node:buffer';
 import { basename, dirname, join, normalize, sep } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { jsonOf } from '../../../harness/common/lenient.ts';
 import { uniqueName } from '../../../harness/common/names.ts';
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { FilesUnreadable } from '../../../harness/targets/files/target-files.ts';
@@ -52,23 +53,17 @@ export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
   return { lines, bytes, isCut };
 }
 
+/** Parses the text at the first use, because most lines of a long log are never looked at. */
 function lineOf(text: string): LogLine {
-  let parsed: { value: unknown; json: boolean } | undefined;
-  const read = () => {
-    try {
-      parsed ??= { value: JSON.parse(text), json: true };
-    } catch {
-      parsed = { value: undefined, json: false };
-    }
-    return parsed;
-  };
+  let read: { value: unknown } | undefined;
   return {
     text,
     get json() {
-      return read().json;
+      return this.value !== undefined;
     },
     get value() {
-      return read().value;
+      read ??= { value: jsonOf(text) };
+      return read.value;
     },
   };
 }
@@ -224,12 +219,8 @@ export async function fileThatStays(
 
 function sameText(left: string, right: string): boolean {
   const unlined = (text: string): string => text.replaceAll(/\r\n?/g, '\n').replace(/\n+$/, '');
-  if (unlined(left) === unlined(right)) return true;
-  try {
-    return isDeepStrictEqual(JSON.parse(left), JSON.parse(right));
-  } catch {
-    return false;
-  }
+  const value = jsonOf(left);
+  return unlined(left) === unlined(right) || (value !== undefined && isDeepStrictEqual(value, jsonOf(right)));
 }
 
 export interface FileDifferences {

@@ -1,10 +1,11 @@
 /** Publishes events; each check follows its own by id, because others publish too. */
+
+import { isObject } from '../../../harness/common/lenient.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
 import { Fact } from '../../../harness/runner/session.ts';
 import { Violation } from '../../../harness/runner/violation.ts';
 import { ControlRefused } from '../../../harness/targets/control/control.ts';
-import { isObject } from '../../json.ts';
-import { type Device, recordTimeout } from './check.ts';
+import { type Device, ignoring, recordTimeout } from './check.ts';
 import { carriesNoEvent, type SeenEvent } from './events.ts';
 import { LOG_STATE } from './log-state.ts';
 import { isEventStream } from './requests.ts';
@@ -73,14 +74,16 @@ export async function readUpTo(subscription: Subscription, published: Published)
   return seen;
 }
 
-export function readUpToDeployed(
+export async function readUpToDeployed(
   subscription: Subscription,
   { id, activity_status }: Deployment,
-): Promise<SeenEvent[]> {
+): Promise<SeenEvent> {
   const t: Device = subscription.device;
   // An unfinished deployment may send its event much later.
   const probe = activity_status === 'deployed' ? makeProbe(t, t.patienceMs / 4) : undefined;
-  return subscription.until((event) => isDeployedEvent(event, id), `deployment.deployed of ${id}`, probe, 'deployed');
+  const what = `deployment.deployed of ${id}`;
+  const seen = await subscription.until((event) => isDeployedEvent(event, id), what, probe, 'deployed');
+  return seen.at(-1) ?? t.blocked(`${what} was not read`);
 }
 
 function makeProbe(t: Device, graceMs = 0): Probe {
@@ -160,6 +163,4 @@ export async function publishEveryEventKind(t: Device): Promise<Published> {
 
 const EVERY_KIND = new Fact(() => ({ published: false }));
 
-export function ignoreRefusal(error: unknown): undefined {
-  if (!(error instanceof ControlRefused)) throw error;
-}
+export const ignoreRefusal = ignoring(ControlRefused);

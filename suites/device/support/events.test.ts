@@ -39,24 +39,20 @@ const seen = (id: number, content: object = {}): SeenEvent => ({
   frame: frame({}),
 });
 
-describe('integers in an envelope', () => {
-  it('are read exactly, beyond 2^53 and beside nested members', () => {
-    expect(integerIn('{"id":9223372036854775807,"data":{"id":1}}', 'id')).toBe(9223372036854775807n);
-    expect(integerIn('{"data":{"id":1},"id":7}', 'id')).toBe(7n);
-    expect(integerIn('{"data":{"id":1}}', 'id')).toBeUndefined();
-    expect(integerIn('{"id":"7"}', 'id')).toBeUndefined();
-    expect(integerIn('{"id":7.5}', 'id')).toBeUndefined();
-    expect(integerIn('nonsense', 'id')).toBeUndefined();
-  });
+it('integers in an envelope are read exactly, beyond 2^53 and beside nested members', () => {
+  expect(integerIn('{"id":9223372036854775807,"data":{"id":1}}', 'id')).toBe(9223372036854775807n);
+  expect(integerIn('{"data":{"id":1},"id":7}', 'id')).toBe(7n);
+  expect(integerIn('{"data":{"id":1}}', 'id')).toBeUndefined();
+  expect(integerIn('{"id":"7"}', 'id')).toBeUndefined();
+  expect(integerIn('{"id":7.5}', 'id')).toBeUndefined();
+  expect(integerIn('nonsense', 'id')).toBeUndefined();
 });
 
-describe('frames', () => {
-  it('pass with id, event and data, and with ids beyond 2^53', () => {
-    const good = frame({ id: '9223372036854775807', event: 'a.b', data: envelope('9223372036854775807') });
-    expect(() => expectEventFrame(t, good)).not.toThrow();
-    expect(() => expectEnvelope(t, good)).not.toThrow();
-    expect(readEvent(t, good)?.id).toBe(9223372036854775807n);
-  });
+it('frames pass with id, event and data, and with ids beyond 2^53', () => {
+  const good = frame({ id: '9223372036854775807', event: 'a.b', data: envelope('9223372036854775807') });
+  expect(() => expectEventFrame(t, good)).not.toThrow();
+  expect(() => expectEnvelope(t, good)).not.toThrow();
+  expect(readEvent(t, good)?.id).toBe(9223372036854775807n);
 });
 
 describe('event types', () => {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SseFrame } from '../../../harness/client/sse-parser.ts';
+import { isObject, parseObject } from '../../../harness/common/lenient.ts';
 import { deployedPayload, deployment, eventEnvelope } from '../../../harness/contract/device-api.ts';
 import { instantOf, isIso8601, type Shape } from '../../../harness/contract/shape.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
-import { isObject, parseObject } from '../../json.ts';
 import type { Assertions } from './check.ts';
 
 export interface SeenEvent {
@@ -67,21 +67,12 @@ export const ofFrames =
     };
   };
 
-export class Recollection<T> {
-  readonly #known = new Map<string, T>();
-
-  get(id: string): T | undefined {
-    return this.#known.get(id);
-  }
-
-  clear(): void {
-    this.#known.clear();
-  }
-
-  set(id: string, value: T): void {
-    this.#known.set(id, value);
-    const [oldest] = this.#known.size > REMEMBERED ? this.#known.keys() : [];
-    if (oldest !== undefined) this.#known.delete(oldest);
+export class Recollection<T> extends Map<string, T> {
+  override set(id: string, value: T): this {
+    super.set(id, value);
+    const [oldest] = this.size > REMEMBERED ? this.keys() : [];
+    if (oldest !== undefined) this.delete(oldest);
+    return this;
   }
 }
 
@@ -102,10 +93,9 @@ export function showIds(events: readonly { id: bigint }[]): string {
     if (last !== undefined && id === last.to + 1n) last.to = id;
     else ranges.push({ from: id, to: id });
   }
-  const parts = ranges.flatMap(({ from, to }) => {
-    if (to === from) return [`${from}`];
-    return to === from + 1n ? [`${from}`, `${to}`] : [`${from}–${to}`];
-  });
+  const parts = ranges.flatMap(({ from, to }) =>
+    to - from > 1n ? `${from}–${to}` : [...new Set([`${from}`, `${to}`])],
+  );
   const shown =
     parts.length <= 24 ? parts.join(', ') : `${parts.slice(0, 12).join(', ')}, … ${parts.slice(-6).join(', ')}`;
   return `[${shown}]${events.length > 24 ? ` (${events.length})` : ''}`;

@@ -1,34 +1,11 @@
 import { expect, it } from 'vitest';
 import { Session } from '../../../harness/runner/session.ts';
-import type { CheckResult } from '../../../harness/runner/types.ts';
 import { idleStreams } from '../6.2-heartbeat.ts';
 import type { Device } from './check.ts';
 import { publish } from './drive.ts';
 import { awaitHeartbeats, expectHeartbeatsBeside, expectOpenWhileIdle } from './heartbeats.ts';
 import type { Streams } from './streams.ts';
 import { frame, growingLog, openTarget, runOn } from './testing/device.ts';
-
-async function cutThen(status: 200 | 410): Promise<CheckResult> {
-  const log = growingLog();
-  let replays = 0;
-  const target = await openTarget(
-    ({ url = '' }, response) => {
-      const isReplay = url.includes('deployment.removed');
-      if (isReplay) replays += 1;
-      if (replays > 1 && isReplay && status === 410) return void response.writeHead(410).end();
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      if (isReplay) response.write(': heartbeat\n\n', () => response.destroy());
-      else for (let id = 1; id <= log.newest; id += 1) response.write(frame(id));
-    },
-    log.publish,
-    2,
-  );
-  return runOn(target, async (t, streams) => {
-    const { last } = await publish(t, 1);
-    const opening = { lastEventId: last, types: ['deployment.removed'] };
-    await awaitHeartbeats(t, streams.follow(await streams.try(opening)), 1);
-  });
-}
 
 const watching = (change: Partial<Device>) => async (t: Device, streams: Streams) => {
   const live = await streams.open();
@@ -87,7 +64,25 @@ it.for([
   [200, 'fail', /a comment line within 45 s/],
   [410, 'undecided', /compacted away: the log keeps at most 2/],
 ] as const)('a replay cut instead of a heartbeat and then answered %i: %s', async ([status, outcome, words]) => {
-  const { expected, reason, ...result } = await cutThen(status);
+  const log = growingLog();
+  let replays = 0;
+  const target = await openTarget(
+    ({ url = '' }, response) => {
+      const isReplay = url.includes('deployment.removed');
+      if (isReplay) replays += 1;
+      if (replays > 1 && isReplay && status === 410) return void response.writeHead(410).end();
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      if (isReplay) response.write(': heartbeat\n\n', () => response.destroy());
+      else for (let id = 1; id <= log.newest; id += 1) response.write(frame(id));
+    },
+    log.publish,
+    2,
+  );
+  const { expected, reason, ...result } = await runOn(target, async (t, streams) => {
+    const { last } = await publish(t, 1);
+    const opening = { lastEventId: last, types: ['deployment.removed'] };
+    await awaitHeartbeats(t, streams.follow(await streams.try(opening)), 1);
+  });
   expect([result.outcome, expected ?? reason]).toEqual([outcome, expect.stringMatching(words)]);
 });
 

@@ -1,7 +1,7 @@
 /** Watches idle streams for heartbeats; ignores times with events, which other checks may cause. */
 import { StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import type { SseComment, SseFrame } from '../../../harness/client/sse-parser.ts';
-import { parseObject } from '../../json.ts';
+import { parseObject } from '../../../harness/common/lenient.ts';
 import type { Device } from './check.ts';
 import { DECIMAL, showFrame } from './events.ts';
 import { CURRENT, OPEN_STREAMS } from './requests.ts';
@@ -38,7 +38,7 @@ export async function awaitHeartbeats(
   let isFiltered = false;
   try {
     for (;;) {
-      const found = watch.heartbeatsByTheClock();
+      const found = watch.heartbeatsByTheClock;
       if (found.length >= wanted || watch.idleMs >= wanted * LATE * watch.intervalMs) return found;
       if ((await watch.waitForActivity()) && watch.readActivity()) {
         const quiet = isFiltered ? undefined : await openIdle?.(watch.isOverdue);
@@ -90,27 +90,10 @@ function hasEndedLate(t: Device, { ended, openedAt }: Subscription['stream'], si
   return ended?.by === 'server' && ended.at - since > 2 * t.heartbeatSeconds * 1000;
 }
 
-/** Keeps the comments that follow a silence; only counts the rest, which an endless stream may send without end. */
-class ByTheClock {
-  readonly found: SseComment[] = [];
-  count = 0;
-  readonly #intervalMs: number;
-  #last: number;
-
-  constructor(startedAt: number, intervalMs: number) {
-    this.#last = startedAt;
-    this.#intervalMs = intervalMs;
-  }
-
-  add(comment: SseComment, eventAt: number): void {
-    this.count += 1;
-    if (comment.at - Math.max(this.#last, eventAt) >= BY_THE_CLOCK * this.#intervalMs) this.found.push(comment);
-    this.#last = comment.at;
-  }
-}
-
 class HeartbeatWatch {
   readonly intervalMs: number;
+  /** Comments that follow a silence: those named heartbeat once one has come, all until then. */
+  heartbeatsByTheClock: SseComment[] = [];
   readonly #t: Device;
   readonly #subscription: Subscription;
   readonly #onFrame: (frame: SseFrame) => void;
@@ -118,8 +101,8 @@ class HeartbeatWatch {
   readonly #startedAt: number;
   #lastEventAt: number;
   #lastSignAt: number;
-  readonly #named: ByTheClock;
-  readonly #all: ByTheClock;
+  #hasNamed = false;
+  #lastCommentAt: number;
   readonly #over = Promise.withResolvers<void>();
   #isQuiet = false;
   #seen = { frames: 0, comments: 0 };
@@ -133,8 +116,7 @@ class HeartbeatWatch {
     this.#startedAt = subscription.stream.openedAt;
     this.#lastEventAt = this.#startedAt;
     this.#lastSignAt = this.#startedAt;
-    this.#named = new ByTheClock(this.#startedAt, this.intervalMs);
-    this.#all = new ByTheClock(this.#startedAt, this.intervalMs);
+    this.#lastCommentAt = this.#startedAt;
   }
 
   stop(): void {
@@ -149,11 +131,7 @@ class HeartbeatWatch {
   /** True if events, e.g. of the robot's own, came too often for a heartbeat to count. */
   get isOverdue(): boolean {
     const isLate = this.#lastSignAt - this.#startedAt > 2 * LATE * this.intervalMs;
-    return isLate && this.heartbeatsByTheClock().length === 0;
-  }
-
-  heartbeatsByTheClock(): readonly SseComment[] {
-    return this.#named.count > 0 ? this.#named.found : this.#all.found;
+    return isLate && this.heartbeatsByTheClock.length === 0;
   }
 
   async waitForActivity(mostMs = Number.POSITIVE_INFINITY): Promise<boolean> {
@@ -192,9 +170,16 @@ class HeartbeatWatch {
     for (const frame of fresh) this.#onFrame(frame);
     const events = fresh.filter(isEvent);
     for (const comment of comments.slice(this.#seen.comments)) {
+      if (this.#hasNamed && !isNamed(comment)) continue;
+      if (!this.#hasNamed && isNamed(comment)) {
+        this.#hasNamed = true;
+        this.heartbeatsByTheClock = [];
+        this.#lastCommentAt = this.#startedAt;
+      }
       const eventAt = events.findLast(({ at }) => at <= comment.at)?.at ?? this.#lastEventAt;
-      this.#all.add(comment, eventAt);
-      if (isNamed(comment)) this.#named.add(comment, eventAt);
+      const silenceMs = comment.at - Math.max(this.#lastCommentAt, eventAt);
+      if (silenceMs >= BY_THE_CLOCK * this.intervalMs) this.heartbeatsByTheClock.push(comment);
+      this.#lastCommentAt = comment.at;
     }
     if (events.length > 0) {
       this.#lastEventAt = performance.now();

@@ -23,25 +23,21 @@ export const LOG_STATE = new Fact<LogState>(() => ({
   left: undefined,
 }));
 
-interface Driven {
-  readonly session: Session;
-}
-
-function update({ session }: Driven, changed: (log: LogState) => Partial<LogState>): void {
+function update(session: Session, changed: (log: LogState) => Partial<LogState>): void {
   const log = session.get(LOG_STATE);
   session.set(LOG_STATE, { ...log, ...changed(log) });
 }
 
-export const recordLogChange = (t: Driven): void =>
-  update(t, ({ changedAt, newest = changedAt }) => ({ left: undefined, changedAt: newest }));
+export const recordLogChange = (session: Session): void =>
+  update(session, ({ changedAt, newest = changedAt }) => ({ left: undefined, changedAt: newest }));
 
-export const recordCompaction = (t: Driven, earliest: bigint, latest: bigint): void =>
-  update(t, () => ({ left: { earliest, latest } }));
+export const recordCompaction = (session: Session, earliest: bigint, latest: bigint): void =>
+  update(session, () => ({ left: { earliest, latest } }));
 
-export function recordPublishing(t: Driven, count: number): (first?: bigint, last?: bigint) => void {
-  update(t, ({ asked }) => ({ asked: asked + count }));
+export function recordPublishing(session: Session, count: number): (first?: bigint, last?: bigint) => void {
+  update(session, ({ asked }) => ({ asked: asked + count }));
   return (first, last) =>
-    update(t, (log) => {
+    update(session, (log) => {
       const asked = log.asked - count;
       if (first === undefined || last === undefined) return { asked, more: log.more + count };
       const step = Math.min(log.step ?? Number.POSITIVE_INFINITY, Math.max(1, Number(last - first) / (count - 1)));
@@ -54,4 +50,5 @@ export function recordPublishing(t: Driven, count: number): (first?: bigint, las
 /** Maximum number of events of a deployment and of the deployment that it replaces. */
 const EVENTS_OF_A_DEPLOYMENT = 4;
 
-export const recordDeployment = (t: Driven): void => update(t, ({ more }) => ({ more: more + EVENTS_OF_A_DEPLOYMENT }));
+export const recordDeployment = (session: Session): void =>
+  update(session, ({ more }) => ({ more: more + EVENTS_OF_A_DEPLOYMENT }));

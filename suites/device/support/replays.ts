@@ -3,7 +3,7 @@ import { LONGEST_ANSWER } from '../../../harness/client/http.ts';
 import { type EventStream, type OpenEvents, StreamEnded, StreamTimeout } from '../../../harness/client/sse.ts';
 import { Patience } from '../../../harness/common/waiting.ts';
 import { Fact } from '../../../harness/runner/session.ts';
-import { type Device, inTime, timeoutMs } from './check.ts';
+import { type Device, ignoring, inTime, timeoutMs } from './check.ts';
 import {
   eventBudget,
   type Published,
@@ -186,11 +186,7 @@ export async function firstLiveEvent(t: Device, subscription: Subscription): Pro
   const started = performance.now();
   for (const within of PAUSES_MS) {
     const wait = { within, atMost: LONGEST_ANSWER * within, for: 'a live event' };
-    const hasCome = await stream.activity(seen, wait).catch((error: unknown) => {
-      if (error instanceof StreamTimeout || error instanceof StreamEnded) return false;
-      throw error;
-    });
-    if (hasCome) break;
+    if (await stream.activity(seen, wait).catch(ignoring(StreamTimeout, StreamEnded))) break;
     await publishUnread(t, 1);
     // Gives up at the timeout for events, which other checks may have shortened.
     if (performance.now() - started >= timeoutMs(t, 'event')) break;
@@ -225,6 +221,7 @@ export async function sampleRetained(
   // Silence that ends the replay: 250 ms, or 40 ms once it is as long as the last sample.
   const quietMs = (): number => (stream.frames.length < (known?.frames ?? Infinity) ? 250 : 40);
   await stream.idle(quietMs, { within: Math.min(3000, t.patienceMs), for: 'the end of the replay' });
+  await stream.close();
   const frames = stream.frames.length;
   if (frames === 0) return undefined;
   t.session.set(EXTENT, { earliest: cursor, frames: Math.max(frames, known?.frames ?? 0) });

@@ -2,9 +2,9 @@
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { Happening } from '../../../harness/client/happening.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
+import { isObject } from '../../../harness/common/lenient.ts';
 import { countInWords } from '../../../harness/runner/results.ts';
-import { Fact, Gate, retryThrottled, throttledPauseMs } from '../../../harness/runner/session.ts';
-import { isObject } from '../../json.ts';
+import { Fact, Gate, retryThrottled, type Throttling, throttledPauseMs } from '../../../harness/runner/session.ts';
 import { type Device, inTime } from './check.ts';
 
 export const CURRENT = '/deployments/current';
@@ -16,14 +16,11 @@ interface Answer {
 
 export const isThrottled = ({ status }: Pick<Answer, 'status'>): boolean => status === 429 || status === 503;
 
-interface RetryOptions<A> {
+interface RetryOptions<A> extends Pick<Throttling<A>, 'discard' | 'quota'> {
   /** True if the throttling may end soon, e.g. with another check's stream; `Retry-After` is then ignored. */
   mayClear?: () => boolean;
   /** True if the throttling lasts while this check waits, e.g. because the check itself causes it. */
   cannotClear?: () => boolean;
-  discard?: (answer: A) => Promise<void>;
-  /** Requests are sent once while it is used up. */
-  quota?: Gate;
 }
 
 export function retryWhileThrottled<A extends Answer>(

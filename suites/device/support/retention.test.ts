@@ -1,10 +1,20 @@
 import { expect, it } from 'vitest';
-import type { CheckResult } from '../../../harness/runner/types.ts';
 import { publish, readUpTo } from './drive.ts';
 import { mostEvents } from './retention.ts';
 import { frame, growingLog, openTarget, runOn } from './testing/device.ts';
 
-async function replayOf({ keeps, says }: Record<'keeps' | 'says', number>): Promise<CheckResult & { runs: number }> {
+const GONE = 'needs the events from 3 on, and they were compacted away: the log keeps at most 1';
+const DUE = '200 with an event stream for GET /events with after=1';
+it.for([
+  [
+    { keeps: 1, says: 1 },
+    { outcome: 'undecided', reason: GONE, runs: 2 },
+  ],
+  [
+    { keeps: 6, says: 200 },
+    { outcome: 'fail', expected: DUE, runs: 1 },
+  ],
+] as const)('lost events are a finding only where the log should keep them: %j', async ([{ keeps, says }, due]) => {
   const log = growingLog();
   const target = await openTarget(
     (request, response) => {
@@ -24,20 +34,5 @@ async function replayOf({ keeps, says }: Record<'keeps' | 'says', number>): Prom
     const published = await publish(t, Math.min(40, Math.max(1, mostEvents(t))));
     await readUpTo(await streams.open({ after: cursor }), published);
   });
-  return { ...result, runs };
-}
-
-const GONE = 'needs the events from 3 on, and they were compacted away: the log keeps at most 1';
-const DUE = '200 with an event stream for GET /events with after=1';
-it.for([
-  [
-    { keeps: 1, says: 1 },
-    { outcome: 'undecided', reason: GONE, runs: 2 },
-  ],
-  [
-    { keeps: 6, says: 200 },
-    { outcome: 'fail', expected: DUE, runs: 1 },
-  ],
-] as const)('lost events are a finding only where the log should keep them: %j', async ([log, result]) => {
-  expect(await replayOf(log)).toMatchObject(result);
+  expect({ ...result, runs }).toMatchObject(due);
 });

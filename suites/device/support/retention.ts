@@ -57,11 +57,10 @@ export function observeCursor(t: Device, options: OpenEvents, status: number): v
   const cursor = cursorOf(options);
   const { newest, step = 1, changedAt } = t.session.get(LOG_STATE);
   if (cursor === undefined || newest === undefined || cursor <= changedAt || newest < cursor) return;
-  const { served, refused } = t.session.get(OBSERVED);
+  const seen = t.session.get(OBSERVED);
   // Excludes events that control may still publish.
-  const certainly = Math.floor(Number(newest - cursor) / step);
-  if (status === 200) t.session.set(OBSERVED, { served: Math.max(served, certainly), refused });
-  if (status === 410) t.session.set(OBSERVED, { served, refused: Math.min(refused, eventsAfter(t, cursor)) });
+  if (status === 200) seen.served = Math.max(seen.served, Math.floor(Number(newest - cursor) / step));
+  if (status === 410) seen.refused = Math.min(seen.refused, eventsAfter(t, cursor));
 }
 
 export function mayBeGone(t: Device, options: OpenEvents): boolean {

@@ -3,7 +3,7 @@ import { retentionSeen } from '../../../harness/runner/declarations.ts';
 import { checks } from '../../../harness/runner/define.ts';
 import { boundedProperty } from '../../../harness/runner/property.ts';
 import { Fact } from '../../../harness/runner/session.ts';
-import type { Capability, Check, Requirement, Sharing } from '../../../harness/runner/types.ts';
+import type { Capability, Check, Requirement } from '../../../harness/runner/types.ts';
 import { type Control, ControlRefused } from '../../../harness/targets/control/control.ts';
 import { CAPABILITY_FOR, layered } from '../../../harness/targets/control/layers.ts';
 import type { DeviceContext } from '../../../harness/targets/opened.ts';
@@ -59,7 +59,9 @@ export const check = (
   options: Parameters<typeof declare>[1],
   run: (t: Device, streams: Streams) => Promise<void>,
 ): Check<DeviceContext> => {
-  const { needs = [], sharing = usualSharing(needs) } = options;
+  const { needs = [] } = options;
+  const usual = needs.includes('drive') ? 'exclusive' : 'shared';
+  const { sharing = needs.includes('compact') || needs.includes('restart') ? 'disruptive' : usual } = options;
   const least: Record<string, number> = {
     requests: 1,
     ...(needs.includes('restart') && { restarts: 1 }),
@@ -100,10 +102,5 @@ export const check = (
     });
   });
 };
-
-function usualSharing(needs: readonly Capability[]): Sharing {
-  if (needs.includes('compact') || needs.includes('restart')) return 'disruptive';
-  return needs.includes('drive') ? 'exclusive' : 'shared';
-}
 
 export const section = sections(check);

@@ -59,10 +59,7 @@ export class Streams {
 
   async openAnother(options: OpenEvents): Promise<Subscription | undefined> {
     const stream = await this.tryAnother(options);
-    if (stream === undefined) {
-      this.#t.note(servesFew(this.#count));
-      return undefined;
-    }
+    if (stream === undefined) return void this.#t.note(servesFew(this.#count));
     await expectServed(this.#t, stream, options);
     return this.follow(stream);
   }
@@ -176,19 +173,10 @@ const WAITING: HeldStream = { status: 503, headers: {}, ended: undefined, close:
 
 function held(response: OpenResponse): HeldStream & { response: OpenResponse } {
   const { status, headers, body } = response;
-  let ended: { at: number } | undefined;
-  body.once('close', () => {
-    ended = { at: performance.now() };
-  });
-  return {
-    response,
-    status,
-    headers,
-    get ended() {
-      return ended;
-    },
-    close: async () => response.abort(),
-  };
+  const ended: { at: number } | undefined = undefined;
+  const stream = { response, status, headers, ended, close: async () => response.abort() };
+  body.once('close', () => Object.assign(stream, { ended: { at: performance.now() } }));
+  return stream;
 }
 
 export const ENDS_AT_ONCE_MS = 300;

@@ -54,18 +54,14 @@ export class Subscription {
   readonly events: SeenEvent[] = [];
   readonly device: Device;
   readonly #reopen: Reopen | undefined;
-  #stream: EventStream;
+  stream: EventStream;
   #resumedAt = -1;
   #bytes = 0;
 
   constructor(t: Device, stream: EventStream, reopen?: Reopen) {
     this.device = t;
-    this.#stream = stream;
+    this.stream = stream;
     this.#reopen = reopen;
-  }
-
-  get stream(): EventStream {
-    return this.#stream;
   }
 
   /** True if the events that were read take more than half of the memory for them. */
@@ -240,7 +236,7 @@ export class Subscription {
     const stream = await this.#reopen(last);
     if (stream === undefined) return false;
     this.#resumedAt = this.events.length;
-    this.#stream = stream;
+    this.stream = stream;
     this.device.note('the device ended a stream that was still read; it was resumed from the last id');
     return true;
   }

@@ -43,17 +43,6 @@ async function* inTime(explorer: Explorer): AsyncGenerator<void, void> {
   }
 }
 
-/** Returns the error of an exploration that was cut off, because what it found before counts. */
-async function cutOffOf(exploring: Promise<void>): Promise<TooLittleSeen | undefined> {
-  try {
-    await exploring;
-    return undefined;
-  } catch (error) {
-    if (error instanceof TooLittleSeen) return error;
-    throw error;
-  }
-}
-
 async function decided(t: Platform, { id, level }: Requirement, checkId: string, own: Own): Promise<void> {
   const { isMeant = () => true, makes, isFree, part = '' } = own;
   const kept = t.session.get(EXPLORED);
@@ -69,7 +58,13 @@ async function decided(t: Platform, { id, level }: Requirement, checkId: string,
     if (explorer.suspects.values().some(isAbout)) await settle(explorer);
     return explorer.over.has(part) || explorer.found.values().some((each) => isAbout(each) && isWorst(each));
   }, t.signal);
-  const cutOff = await cutOffOf(exploring.then(() => settle(explorer)));
+  // What an exploration found before it was cut off counts.
+  const cutOff = await exploring
+    .then(() => settle(explorer))
+    .catch((error: unknown) => {
+      if (error instanceof TooLittleSeen) return error;
+      throw error;
+    });
   const { found, model, notes, budget, lacking } = explorer;
   const comparisons = [...model.comparisons.values()].filter(({ comparison }) => isAbout(comparison));
   const values = comparisons.reduce((sum, { count }) => sum + count, 0);

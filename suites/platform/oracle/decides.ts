@@ -133,7 +133,6 @@ const ROWS: readonly Row[] = [
   must('platform.schema.slots', ['value', 'effect', 'lacking', 'shape'], { member: /\/instance_(slots|filepath)$/ }),
   must('platform.config-instance.yaml', ['value', 'effect'], { member: /\/content in yaml$/ }),
   must('platform.device.expand', ['expansion', 'unasked', 'shape'], { kind: 'device', member: /\/current_\w+$/ }),
-  must('platform.device.expand', 'unasked', { member: /\/current_(release|deployment)$/ }),
   should('platform.schema.slots', 'unasked', { member: /\/instance_(slots|filepath)$/ }),
   must('platform.group.tree', ['value', 'effect', 'side-effect'], { member: /\/group_id$/ }),
   must('platform.group.tree', ['value', 'effect', 'side-effect'], { kind: 'group', member: /\/(name|parent_id)$/ }),

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import { runPlatformSuite } from '../../../harness/tools/subjects/run.ts';
 import { answers } from '../../../simulators/defects/define-platform.ts';
 import { platformDefect } from '../../../simulators/defects/platform/index.ts';
 import { referenceBehaviour, simulatePlatform } from '../../../simulators/platform/index.ts';
+import { startPlatform } from '../../../simulators/platform/testing/kit.ts';
 import { boundsOf } from './checks.ts';
 
 async function checksOf(
@@ -71,11 +71,9 @@ it.each(['timeout', 'limit'])('a device that has come online leaves the %s of pi
     pingTimeout: () => 1_000_000,
     pingAnswer: () => ({ status: 200, body: { code: 'success', round_trip_nanos: 1000 } }),
   };
-  await using platform = await simulatePlatform({ seed: 1, mqtt: false, devices: 3, behaviour });
+  await using platform = await startPlatform({ seed: 1, devices: 3, behaviour });
   const { url, apiKey } = platform;
-  const list = await fetch(`${url}/devices`, { headers: { 'X-API-Key': apiKey, 'Service-Version': NEWEST_VERSION } });
-  const { data } = (await list.json()) as { data: { id: string }[] };
-  const offlineDevice = data[0]?.id ?? '';
+  const offlineDevice = (await platform.items('/devices'))[0]?.id ?? '';
   const only = [`platform.ping.${what}`];
   const { checks } = await runPlatformSuite({ url, apiKey, offlineDevice }, { only, runs: 0.4 });
   expect(checks.find(({ id }) => id === only[0])?.reason).toBe(`${offlineDevice} has come online meanwhile`);

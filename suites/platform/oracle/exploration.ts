@@ -1,8 +1,9 @@
 /** One exploration: plain reads, writes, odd pages, pings, requests to be refused, then random sequences. */
+
+import { isObject } from '../../../harness/common/lenient.ts';
 import { inVersion, type Operation, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { END_OF_LIFE_VERSIONS, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
-import { isObject } from '../../json.ts';
 import { mayWrite } from '../support/create.ts';
 import { MILLISECOND_NANOS, pingCode } from '../support/ping.ts';
 import { NOT_SERVED, ok } from '../support/requests.ts';
@@ -97,26 +98,24 @@ async function probe(ex: Explorer, kind: ResourceKind): Promise<void> {
 async function probeNotations(ex: Explorer, kinds: readonly ResourceKind[]): Promise<void> {
   for (const kind of kinds) {
     const names = Object.keys(RESOURCES[kind].expansions);
-    const shownIn = (exchange: Exchange): string =>
-      names.filter((name) => itemsOf(exchange).some((item) => Boolean(item[name]))).join();
-    const shown = async (...query: Ask['query']): Promise<string> => shownIn(await readList(ex, kind, query));
+    const read = (...query: Ask['query']): Promise<Exchange> => readList(ex, kind, query);
+    const shownIn = (exchange: Exchange): string[] =>
+      names.filter((name) => itemsOf(exchange).some((item) => Boolean(item[name])));
     const servedAlone = async (): Promise<string[]> => {
-      const alone = await Promise.all(names.map((name) => shown(['expand', name])));
-      return names.filter((name, place) => alone[place]?.split(',').includes(name));
+      const alone = await Promise.all(names.map((name) => read(['expand', name])));
+      return names.filter((name, place) => alone[place] && shownIn(alone[place]).includes(name));
     };
     const [one, other] = await servedAlone();
     if (one === undefined || other === undefined) continue;
     const both = [one, other].join();
-    const ofOne = ['expand', one] as const;
-    const ofOther = ['expand', other] as const;
-    const repeated = [await readList(ex, kind, [ofOne, ofOther]), await readList(ex, kind, [ofOther, ofOne])];
+    const repeated = [await read(['expand', one], ['expand', other]), await read(['expand', other], ['expand', one])];
     const isBoth = (names: readonly string[]): boolean => names.includes(one) && names.includes(other);
-    const wrong = repeated.find((exchange) => !isBoth(shownIn(exchange).split(',')));
+    const wrong = repeated.find((exchange) => !isBoth(shownIn(exchange)));
     if (wrong === undefined) ex.model.notations.add('repeated');
     else if (isBoth(await servedAlone()))
-      ex.hold(wrong, false, 'expansion', '?expand', `${both}, as expand may repeat`, shownIn(wrong));
-    if ((await shown(['expand[]', one])) === one) ex.model.notations.add('bracketed');
-    if ((await shown(['expand', `${other},${one}`])) === both) ex.model.notations.add('with commas');
+      ex.hold(wrong, false, 'expansion', '?expand', `${both}, as expand may repeat`, shownIn(wrong).join());
+    if (shownIn(await read(['expand[]', one])).join() === one) ex.model.notations.add('bracketed');
+    if (shownIn(await read(['expand', `${other},${one}`])).join() === both) ex.model.notations.add('with commas');
     return;
   }
 }
@@ -140,12 +139,8 @@ function plainReads(ex: Explorer, version: SupportedVersion): Ask[] {
 }
 
 function unlike(ex: Explorer, kind: ResourceKind): string[] {
-  const byStates = new Map<string, string>();
-  for (const { id, members } of ex.model.of(kind)) {
-    const states = STATES.map((name) => members.get(name)?.value).join();
-    if (!byStates.has(states)) byStates.set(states, id);
-  }
-  return [...byStates.values()].slice(0, 8);
+  const statesOf = ({ members }: KnownRecord): string => STATES.map((name) => members.get(name)?.value).join();
+  return [...Map.groupBy(ex.model.of(kind), statesOf).values()].slice(0, 8).flatMap(([first]) => first?.id ?? []);
 }
 const STATES = ['status', 'activity_status', 'error_status', 'target_status'];
 
@@ -216,7 +211,6 @@ function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string,
 
 /** Writes of each version, valid except for the key or an ended version. */
 function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undefined): Ask[] {
-  const [ended] = END_OF_LIFE_VERSIONS;
   const asks = (version: string, has: SupportedVersion, key: () => Ask['key']): Ask[] =>
     operationsOf(has).flatMap((each): Ask[] => {
       const write = each.method === 'GET' ? undefined : bodyOf(each, world, staged);
@@ -228,7 +222,7 @@ function forbiddenWrites(ex: Explorer, world: World, staged: KnownRecord | undef
     ),
     ...asks(ex.newest, NEWEST_VERSION, () => 'none'),
     ...asks(ex.newest, NEWEST_VERSION, () => ex.draw.one(SURELY_WRONG_KEYS) ?? 'changed'),
-    ...(ended === undefined ? [] : asks(ended, NEWEST_VERSION, () => 'full')),
+    ...END_OF_LIFE_VERSIONS.flatMap((ended) => asks(ended, NEWEST_VERSION, () => 'full')),
   ];
 }
 
@@ -240,23 +234,22 @@ function bodyOf(
   const made = writes.bodies.get(id);
   if (made !== undefined) return { ids: [], body: writes.renewed(made) };
   const name = writes.name();
-  const changes: Readonly<Record<string, readonly [KnownRecord | undefined, object]>> = {
-    updateDevice: [devices[0], { name }],
-    pingDevice: [devices[0], { timeout_nanos: MILLISECOND_NANOS }],
-    updateConfigType: [types[0], { name }],
-    updateGroup: [groups.at(-1), { name }],
-    moveGroup: [groups.at(-1), { parent_id: null }],
-    archiveDeployment: [staged, {}],
-    deployDeployment: [staged, {}],
-    createDeviceActivationToken: [devices[0], {}],
+  const on = (record: KnownRecord | undefined, body: object) => record && { ids: [record.id], body };
+  const sha = Buffer.from(name).toString('hex').padEnd(40, '0').slice(0, 40);
+  const origin = 'https://github.com/example/configs.git';
+  const bodies: Readonly<Record<string, ReturnType<typeof on>>> = {
+    updateDevice: on(devices[0], { name }),
+    pingDevice: on(devices[0], { timeout_nanos: MILLISECOND_NANOS }),
+    updateConfigType: on(types[0], { name }),
+    updateGroup: on(groups.at(-1), { name }),
+    moveGroup: on(groups.at(-1), { parent_id: null }),
+    archiveDeployment: on(staged, {}),
+    deployDeployment: on(staged, {}),
+    createDeviceActivationToken: on(devices[0], {}),
+    createProvisioningToken: { ids: [], body: {} },
+    createGitCommit: { ids: [], body: { sha, message: name, origin } },
   };
-  const [record, body] = changes[id] ?? [];
-  if (id === 'createProvisioningToken') return { ids: [], body: {} };
-  if (id === 'createGitCommit') {
-    const sha = Buffer.from(name).toString('hex').padEnd(40, '0').slice(0, 40);
-    return { ids: [], body: { sha, message: name, origin: 'https://github.com/example/configs.git' } };
-  }
-  return record && { ids: [record.id], body };
+  return bodies[id];
 }
 
 const PINGS = 3;

@@ -5,7 +5,7 @@ import type { HttpClient } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import type { Operation, ResourceKind } from '../../../harness/contract/platform/operation.ts';
-import { OPERATIONS, operationsOf } from '../../../harness/contract/platform/operations.ts';
+import { OPERATIONS, operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { instantOf } from '../../../harness/contract/shape.ts';
 import {
   codenameOf,
@@ -35,10 +35,8 @@ import { Judgement, Model, type Shown, UNSURE } from './model.ts';
 import { dueRefusal, judge } from './refusals.ts';
 
 export const operation = (id: string): Operation => OPERATIONS.find((each) => each.id === id) as Operation;
-export const listOf = (kind: ResourceKind): Operation =>
-  OPERATIONS.find((each) => each.kind === kind && each.list === true && each.sub !== true) as Operation;
-export const getOf = (kind: ResourceKind): Operation =>
-  OPERATIONS.find((each) => each.kind === kind && each.method === 'GET' && each.list !== true) as Operation;
+export const listOf = (kind: ResourceKind): Operation => operation(`list${RESOURCES[kind].name}s`);
+export const getOf = (kind: ResourceKind): Operation => operation(`get${RESOURCES[kind].name}`);
 
 /** Leaves out what is no resource, because the envelope is judged elsewhere. */
 export function itemsOf(exchange: Exchange): Shown[] {
@@ -118,20 +116,14 @@ export class Explorer {
     return { isKept: one('connection', 'kept', 'new'), isCut: body !== undefined && one('body', 'cut', 'whole') };
   }
 
-  /** Earlier answer in place of another that would take as long. */
-  #lastOf(ask: Ask): Exchange | undefined {
-    const { times = 0, last } = this.#silent.get(ask.operation.id) ?? {};
-    return times >= MOST_SILENCES_OF_ONE ? last : this.#large.get(sizeClassOf(ask));
-  }
-
   /** Repeats throttled requests; status 0 means that no answer came. */
   async send(ask: Ask): Promise<Exchange> {
     if (this.budget.isOverdue)
       throw new TooSlow(`answers are slow: the exploration ended after ${this.budget.requests} requests`);
     const { method, id } = ask.operation;
-    const before = this.#lastOf(ask);
+    const { times = 0, last } = this.#silent.get(id) ?? {};
+    const before = times >= MOST_SILENCES_OF_ONE ? last : this.#large.get(sizeClassOf(ask));
     if (before !== undefined) return { ...before, ...ask };
-    const { times = 0 } = this.#silent.get(id) ?? {};
     this.budget.requests += 1;
     const body = method === 'GET' ? undefined : (ask.body ?? {});
     const { recorder } = this.t.http;
@@ -173,14 +165,14 @@ export class Explorer {
       const [asked] = http.recorder.exchanges;
       const isLarge = error instanceof BodyTooLarge || error instanceof Unfinished;
       const isSilent = error instanceof NoAnswer && this.#silent.size < MOST_SILENT && (meant ?? error) === error;
-      if (!(isLarge || wasStill || isSilent) || asked === undefined) throw error;
       const isExcused = isLarge || wasStill;
+      if (!(isExcused || isSilent) || asked === undefined) throw error;
       const text = (error as Error).message;
-      const last = { ...ask, status: 0, headers: {}, json: undefined, text, asked, isExcused };
+      const answer = { ...ask, status: 0, headers: {}, json: undefined, text, asked, isExcused };
       if (isExcused) this.notes.push(`not judged: ${text}`);
-      if (isLarge) this.#large.set(sizeClassOf(ask), last);
-      else if (!isExcused) this.#silent.set(id, { times: times + 1, last });
-      return last;
+      if (isLarge) this.#large.set(sizeClassOf(ask), answer);
+      else if (!isExcused) this.#silent.set(id, { times: times + 1, last: answer });
+      return answer;
     }
   }
 
@@ -248,8 +240,7 @@ export class Explorer {
   note(found: readonly Difference[]): void {
     for (const each of found) {
       const cause = causeOf(each);
-      if (this.found.has(cause)) this.#adopt(each);
-      else if (each.certain) this.confirm(each);
+      if (this.found.has(cause) || each.certain) this.confirm(each);
       else if (!this.suspects.has(cause)) this.suspects.set(cause, each);
     }
   }
@@ -270,16 +261,12 @@ export class Explorer {
 
   async walk(kind: ResourceKind): Promise<void> {
     const list = this.model.list(kind);
-    const operation = listOf(kind);
     const items: Shown[] = [];
-    let total = 0;
     let isReadable = true;
-    let last: Exchange | undefined;
     for (let page = 0; page < MOST_PAGES; page += 1) {
       const query = pairs({ limit: '100', offset: page * 100, expand: 'total_count' });
       list.isStale = true;
-      const exchange = await this.look(askFor(operation, this.newest, [], { query }));
-      last = exchange;
+      const exchange = await this.look(askFor(listOf(kind), this.newest, [], { query }));
       if (!ok(exchange) || !Array.isArray((exchange.json as Page | undefined)?.data)) {
         list.reference = undefined;
         return;
@@ -288,27 +275,29 @@ export class Explorer {
       const shown = itemsOf(exchange);
       items.push(...shown);
       isReadable &&= shown.length === data.length;
-      total = count ?? items.length;
-      if (more && data.length > 0 && page + 1 < MOST_PAGES) continue;
-      const isWhole = isReadable && (!more || data.length === 0);
+      const isLast = !more || data.length === 0;
+      if (!isLast && page + 1 < MOST_PAGES) continue;
+      const isWhole = isReadable && isLast;
       const before = list.reference?.ids ?? [];
       const ids = items.map(({ id }) => id);
       const moved = firstMoved(before, ids);
       const expected = `the items of the list in the order that they had: ${moved?.due} at place ${moved?.place}`;
       if (before.length > 0)
         this.hold(exchange, moved === undefined, 'unstable', '/data', expected, moved?.shown, UNSURE);
-      list.reference = { items, ids, isWhole, total: isWhole ? items.length : total };
-      break;
+      list.reference = { items, ids, isWhole, total: isWhole ? items.length : (count ?? items.length) };
+      list.isStale = false;
+      if (isWhole) this.#expectMade(kind, exchange, new Set(ids));
+      return;
     }
-    list.isStale = false;
-    if (list.reference?.isWhole !== true || last === undefined) return;
-    const listed = new Set(list.reference.ids);
+  }
+
+  #expectMade(kind: ResourceKind, exchange: Exchange, listed: ReadonlySet<string>): void {
     const made = this.model.of(kind, true);
     const { id } = made.find((each) => !listed.has(each.id)) ?? {};
     if (made.length === 0) return;
     const expected = `${id}, which was made, in its list`;
     const actual = `not among ${listed.size} items`;
-    this.hold(last, id === undefined, 'unlisted', '/data', expected, actual, { ...UNSURE, id });
+    this.hold(exchange, id === undefined, 'unlisted', '/data', expected, actual, { ...UNSURE, id });
   }
 }
 

@@ -1,9 +1,10 @@
 /** Knowledge about a platform, and comparisons with it; no I/O, no clock. */
+
+import { isObject } from '../../../harness/common/lenient.ts';
 import type { Resource, ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS, RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { Adoptions } from '../../../harness/runner/explore.ts';
-import { isObject } from '../../json.ts';
 import type { Comparison, Difference, DifferenceKind } from './differences.ts';
 import { type Ask, askOf, type Exchange, type Seen } from './exchange.ts';
 

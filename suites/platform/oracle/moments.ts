@@ -15,14 +15,9 @@ export function timestampOf(record: unknown, timing: Timing, depth = 2): string 
   if (typeof record !== 'object' || record === null) return undefined;
   const usual = (record as Readonly<Record<string, unknown>>)[`${timing}_at`];
   if (isTimestamp(usual)) return usual;
-  let empty: null | undefined;
-  for (const [name, value] of Object.entries(record)) {
-    if (name.includes(timing) && !PLAN.test(name) && isTimestamp(value)) {
-      if (value !== null) return value;
-      empty = null;
-    }
-  }
-  if (empty === null || depth === 0) return empty;
+  const named = Object.entries(record).filter(([name]) => name.includes(timing) && !PLAN.test(name));
+  const times = named.map(([, value]) => value as unknown).filter(isTimestamp);
+  if (times.length > 0 || depth === 0) return times.find((at) => at !== null) ?? times[0];
   for (const value of Object.values(record)) {
     // An expanded resource has timestamps of its own.
     if (typeof value === 'object' && value !== null && 'object' in value) continue;

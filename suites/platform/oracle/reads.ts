@@ -70,7 +70,7 @@ function drawExpansions({ draw }: Explorer, kind: ResourceKind, version: Support
     case 'with a comma':
       return { name: way, query: [['expand', others.join(',')]] };
     case 'twice':
-      return { name: way, query: [...(['expand', 'expand'] as const)].map((name) => [name, one] as const) };
+      return { name: way, query: [one, one].map((each) => ['expand', each] as const) };
     default:
       return { name: others.toSorted().join('+'), query: others.map((each) => ['expand', each] as const) };
   }

@@ -50,19 +50,17 @@ it.each([
   expect(wrong.filter(({ what }) => what === 'shape').map(({ path }) => path)).toEqual(found);
 });
 
-describe('an expansion that was shown before', () => {
-  const read = (id: string, name: string, value: unknown, key: Exchange['key'] = 'full'): Exchange =>
-    shown(id, { object: 'thing', id: 'x_1', [name]: value }, { ids: ['x_1'], query: [['expand', name]], key });
-  it.each<[string, string, string, Exchange['key'], string[]]>([
-    ['may be missing once a deployment has ended', 'getDevice', 'current_deployment', 'full', []],
-    ['may be missing without its scope', 'getRelease', 'config_schemas', 'limited', []],
-    ['is missing otherwise', 'getRelease', 'config_schemas', 'full', ['expansion']],
-  ])('%s', (_, id, name, key, found) => {
-    const model = new Model();
-    judge(model, read(id, name, name === 'config_schemas' ? [{ object: 'config_schema', id: 'y_1' }] : { id: 'y_1' }));
-    const missing = judge(model, read(id, name, null, key)).filter(({ path }) => path === `/${name}`);
-    expect(missing.map(({ what }) => what)).toEqual(found);
-  });
+it.each<[string, string, string, Exchange['key'], string[]]>([
+  ['may be missing once a deployment has ended', 'getDevice', 'current_deployment', 'full', []],
+  ['may be missing without its scope', 'getRelease', 'config_schemas', 'limited', []],
+  ['is missing otherwise', 'getRelease', 'config_schemas', 'full', ['expansion']],
+])('an expansion that was shown before %s', (_, id, name, key, found) => {
+  const read = (value: unknown, by: Exchange['key']): Exchange =>
+    shown(id, { object: 'thing', id: 'x_1', [name]: value }, { ids: ['x_1'], query: [['expand', name]], key: by });
+  const model = new Model();
+  judge(model, read(name === 'config_schemas' ? [{ object: 'config_schema', id: 'y_1' }] : { id: 'y_1' }, 'full'));
+  const missing = judge(model, read(null, key)).filter(({ path }) => path === `/${name}`);
+  expect(missing.map(({ what }) => what)).toEqual(found);
 });
 
 describe('an older version', () => {
@@ -206,28 +204,26 @@ it.each(SURELY_WRONG_KEYS)('a key in base64 decodes to other bytes if it is %s',
     expect(Buffer.from(changedKey(key, how) ?? '', 'base64')).not.toEqual(Buffer.from(key, 'base64'));
 });
 
-describe('a deployment and its device that show no release', () => {
+it.each<[string, string[], string, string[]]>([
+  ['may be shown to a key that reads no releases', [], 'expand', []],
+  ['may be shown by a platform that takes no expand[]', ['listReleases'], 'expand[]', []],
+  ['lack it otherwise', ['listReleases'], 'expand', ['/release', '/current_release']],
+])('a deployment and its device that show no release %s', (_, served, name, found) => {
   const deployed = { activity_status: 'deployed', target_status: 'deployed', error_status: 'none', status: 'deployed' };
   const named = { device_id: 'dvc_1', release_id: 'rls_1', release: null };
   const deployment = { object: 'deployment', id: 'dpl_1', ...deployed, ...named };
   const device = { object: 'device', id: 'dvc_1', current_release: null };
-  it.each<[string, string[], string, string[]]>([
-    ['may be shown to a key that reads no releases', [], 'expand', []],
-    ['may be shown by a platform that takes no expand[]', ['listReleases'], 'expand[]', []],
-    ['lack it otherwise', ['listReleases'], 'expand', ['/release', '/current_release']],
-  ])('%s', (_, served, name, found) => {
-    const model = new Model();
-    // A key that writes releases need not read them.
-    model.served.add(`createRelease ${NEWEST_VERSION}`);
-    for (const id of served) judge(model, shown(id, pageOf([])));
-    const read = (id: string, json: { id: string }, expand: string): Exchange =>
-      shown(id, json, { ids: [json.id], query: [[name, expand]] });
-    const all = [
-      ...judge(model, read('getDeployment', deployment, 'release')),
-      ...judge(model, read('getDevice', device, 'current_release')),
-    ];
-    expect(all.flatMap(({ what, path }) => (what === 'expansion' ? path : []))).toEqual(found);
-  });
+  const model = new Model();
+  // A key that writes releases need not read them.
+  model.served.add(`createRelease ${NEWEST_VERSION}`);
+  for (const id of served) judge(model, shown(id, pageOf([])));
+  const read = (id: string, json: { id: string }, expand: string): Exchange =>
+    shown(id, json, { ids: [json.id], query: [[name, expand]] });
+  const all = [
+    ...judge(model, read('getDeployment', deployment, 'release')),
+    ...judge(model, read('getDevice', device, 'current_release')),
+  ];
+  expect(all.flatMap(({ what, path }) => (what === 'expansion' ? path : []))).toEqual(found);
 });
 
 it('learns nothing from an answer that is not judged', () => {

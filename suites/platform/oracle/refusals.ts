@@ -115,19 +115,19 @@ function judgeServed(judgement: Judgement, model: Model, exchange: Exchange): vo
   } else if (isBeyond(model.known(ids[0], kind), version) !== false) return;
   const hold = (isRight: boolean, path: string, expected: string, earlier?: Seen): void =>
     judgement.hold(isRight, 'refused', path, expected, status, { certain: false, earlier });
-  // A list is due if its items are served, and neither key nor version explains the refusal.
-  const isDue = (): boolean => list === true && !NOT_THERE.has(status) && model.serves(kind, version);
   const form = formOf(exchange);
   if (form !== 'plain' && form !== 'odd') {
     const asked = `${operation.id} ${form}`;
     const earlier = model.adoptions.take(asked, isServed ? 'served' : 'refused', seenIn(exchange));
     if (earlier !== undefined) model.adoptions.replace(asked, 'served', seenIn(exchange));
-    hold(earlier === undefined, `?${form}`, `the same answer as elsewhere: ${earlier?.answer}`, earlier?.seen);
-  } else if (!model.adoptions.has(served, 'yes') && !isDue()) {
-    // No section demands that the platform serves this request.
-  } else if (isLacking(model, exchange)) {
-    // No section lists the endpoints of each version.
-  } else if (form === 'plain') {
+    const expected = `the same answer as elsewhere: ${earlier?.answer}`;
+    return void hold(earlier === undefined, `?${form}`, expected, earlier?.seen);
+  }
+  // A list is due if its items are served, and neither key nor version explains the refusal.
+  const isDue = list === true && !NOT_THERE.has(status) && model.serves(kind, version);
+  // No section demands that a platform serves other requests, or lists the endpoints of each version.
+  if ((!model.adoptions.has(served, 'yes') && !isDue) || isLacking(model, exchange)) return;
+  if (form === 'plain') {
     const total = kind && model.lists.get(kind)?.reference?.total;
     const isPastEnd = total !== undefined && Number(valuesOf(exchange, 'offset')[0] ?? -1) >= total;
     const path = isPastEnd ? 'with an offset past the end' : '';

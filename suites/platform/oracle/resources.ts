@@ -1,10 +1,10 @@
+import { isObject } from '../../../harness/common/lenient.ts';
 import { deployment as deploymentShape } from '../../../harness/contract/device-api.ts';
 import { inVersion, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { isIso8601 } from '../../../harness/contract/shape.ts';
 import { isPlatformVersion, NEWEST_VERSION, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { containsValue, isSame } from '../../../harness/runner/explore.ts';
-import { isObject } from '../../json.ts';
 import type { Page } from '../support/lists.ts';
 import type { Difference, DifferenceKind } from './differences.ts';
 import { type Exchange, expansionsOf, notationOf, type Seen, seenIn } from './exchange.ts';

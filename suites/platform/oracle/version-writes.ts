@@ -1,13 +1,14 @@
 /** Sends writes that versions changed (section 9), and writes with odd or wrong values (section 4.2). */
-import { codenamesFrom, versionNamed } from '../../../harness/contract/versions.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
+import { versionNamed, versionsFrom } from '../../../harness/contract/versions.ts';
 import { ok, refused } from '../support/requests.ts';
 import { ends, parents, staysAt } from './deployments.ts';
-import { askFor, type Exchange } from './exchange.ts';
+import { askFor, type Exchange, pairs } from './exchange.ts';
 import { type Explorer, getOf, operation } from './explorer.ts';
 import { circles, groupsAtOnce, groupsOfDevices } from './groups.ts';
 import type { KnownRecord } from './model.ts';
 import { UNKNOWN } from './refusals.ts';
-import { AT_ONCE, readRecord, type World } from './world.ts';
+import { readAll, readRecord, type World } from './world.ts';
 
 export async function* whatVersionsBrought(ex: Explorer, world: World): AsyncGenerator<void, void> {
   const parts = [
@@ -44,10 +45,7 @@ async function derivedPaths(ex: Explorer, { writes, types: [type], parts }: Worl
   const version = versionNamed('everglades');
   if (type === undefined || !ex.versions.includes(version)) return;
   const given = await writes.schema(version, type);
-  const derived = [
-    await writes.schema(version, type, { hasPath: false }),
-    await writes.schema(version, type, { hasPath: false }),
-  ];
+  const derived = [await writes.schema(version, type, { slots: 0 }), await writes.schema(version, type, { slots: 0 })];
   const two = await writes.schema(version, type, { slots: 2 });
   for (const each of [given, two]) if (each !== undefined) await readRecord(ex, each, version);
   const { value: slots, seen: earlier } = given?.members.get('instance_slots') ?? {};
@@ -65,9 +63,8 @@ const pathsIn = (slots: unknown): unknown[] =>
   Array.isArray(slots) ? slots.map((slot: { filepath?: unknown } | null) => slot?.filepath) : [];
 
 async function yamlContents(ex: Explorer, { writes }: World): Promise<void> {
-  for (const version of codenamesFrom('rainier').map(versionNamed)) {
-    if (!ex.versions.includes(version)) continue;
-    if (!ex.model.served.has(`createConfigInstance ${version}`)) continue;
+  for (const version of versionsFrom('rainier')) {
+    if (!ex.versions.includes(version) || !ex.model.served.has(`createConfigInstance ${version}`)) continue;
     const data = `# rates\nspeed: 1\nmarked: ${writes.name()}\n`;
     let made: KnownRecord | undefined;
     let last: Exchange | undefined;
@@ -79,7 +76,8 @@ async function yamlContents(ex: Explorer, { writes }: World): Promise<void> {
       made = await writes.instance(version, schema, { format: 'yaml', data });
       ({ last } = writes);
     }
-    if (made !== undefined) await readRecord(ex, made, version, 'content');
+    const query = pairs({ expand: 'content' });
+    if (made !== undefined) await ex.look(askFor(getOf(made.kind), version, [made.id], { query }));
     else if (last !== undefined && refused(last)) {
       const expected = `content of format yaml to be accepted in ${version}`;
       ex.hold(last, false, 'refused', '/content yaml', expected, last.text || last.status);
@@ -103,14 +101,9 @@ const SCRIPTS = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖'
 /** Polls, because a cache of reads may last one second. */
 export async function names(ex: Explorer, { writes, types, devices, groups }: World): Promise<void> {
   let timeoutMs = 1500;
-  const named = [
-    { record: types[0], create: 'createConfigType', update: 'updateConfigType' },
-    { record: devices[0], create: 'createDevice', update: 'updateDevice' },
-    { record: groups[0], create: 'createGroup', update: 'updateGroup' },
-  ];
   for (const [n, script] of SCRIPTS.entries())
     await Promise.all(
-      named.map(async ({ record, create, update }) => {
+      [types[0], devices[0], groups[0]].map(async (record) => {
         if (record === undefined) return;
         const { kind } = record;
         const slug = writes.name();
@@ -118,7 +111,7 @@ export async function names(ex: Explorer, { writes, types, devices, groups }: Wo
         const isNew = n === 0;
         const body = { name, ...(isNew && kind === 'config_type' && { slug }) };
         for (const member of ['name', 'updated_at']) record.members.delete(member);
-        const write = operation(isNew ? create : update);
+        const write = operation(`${isNew ? 'create' : 'update'}${RESOURCES[kind].name}`);
         const exchange = await ex.send(askFor(write, ex.newest, isNew ? [] : [record.id], { body }));
         const { id = record.id } = (exchange.json ?? {}) as { id?: string };
         let shown: unknown;
@@ -196,13 +189,10 @@ async function wrongFields(ex: Explorer, { writes }: World): Promise<void> {
   const asked = wrong.filter((_, index) => !ex.t.session.isSlow('answer') || index % ONE_OF_WHERE_SLOW === 0);
   if (asked.length < wrong.length)
     ex.notes.push(`answers are slow: ${asked.length} of ${wrong.length} bodies were tried`);
-  for (let at = 0; at < asked.length && !ex.budget.isLate; at += AT_ONCE)
-    await Promise.all(
-      asked.slice(at, at + AT_ONCE).map(({ id, body, place, other }) => {
-        const wrongBody = put(writes.renewed(body), place, other);
-        return ex.write(askFor(operation(id), ex.newest, [], { body: wrongBody }));
-      }),
-    );
+  const asks = asked.map(({ id, body, place, other }) =>
+    askFor(operation(id), ex.newest, [], { body: put(writes.renewed(body), place, other) }),
+  );
+  await readAll(ex, asks, (ask) => ex.write(ask));
 }
 
 async function unknownReferences(ex: Explorer, { writes }: World): Promise<void> {

@@ -8,11 +8,11 @@ import { Writes } from './writes.ts';
 
 export const AT_ONCE = 6;
 
-export async function readAll(ex: Explorer, asks: readonly Ask[]): Promise<Exchange[]> {
+export async function readAll(ex: Explorer, asks: readonly Ask[], send = (ask: Ask) => ex.look(ask)) {
   const answers: Exchange[] = [];
   for (let at = 0; at < asks.length && !ex.budget.isLate; at += AT_ONCE) {
     ex.t.signal.throwIfAborted();
-    answers.push(...(await Promise.all(asks.slice(at, at + AT_ONCE).map((ask) => ex.look(ask)))));
+    answers.push(...(await Promise.all(asks.slice(at, at + AT_ONCE).map(send))));
   }
   return answers;
 }
@@ -39,7 +39,7 @@ export async function makeWorld(ex: Explorer): Promise<World> {
     keep(world.devices, await writes.device(version));
     if (type === undefined) continue;
     const schema = await writes.schema(version, type);
-    await writes.schema(version, type, { hasPath: false });
+    await writes.schema(version, type, { slots: 0 });
     if (schema === undefined) continue;
     const data = JSON.stringify({ speed: world.parts.length, unit: 'm/s²', made: writes.name() });
     const instance = await writes.instance(version, schema, { format: 'json', data });
@@ -172,12 +172,6 @@ async function readAround(ex: Explorer, { id, kind }: KnownRecord): Promise<void
   await ex.look(askFor(listOf(kind), version, [], { query: [['limit', '100']] }));
 }
 
-export async function readRecord(
-  ex: Explorer,
-  { id, kind }: KnownRecord,
-  version: string,
-  expand?: string,
-): Promise<Exchange | undefined> {
-  if (!ex.has(version, getOf(kind))) return undefined;
-  return await ex.look(askFor(getOf(kind), version, [id], { query: expand === undefined ? [] : [['expand', expand]] }));
+export async function readRecord(ex: Explorer, { id, kind }: KnownRecord, version: string) {
+  return ex.has(version, getOf(kind)) ? await ex.look(askFor(getOf(kind), version, [id])) : undefined;
 }

@@ -1,4 +1,4 @@
-import { atLeast, DIALECT_NAMES, type SupportedVersion } from '../../../harness/contract/versions.ts';
+import { atLeast, NAMES_BY_DIALECT, type SupportedVersion } from '../../../harness/contract/versions.ts';
 import { ok } from '../support/requests.ts';
 import { askFor, type Exchange } from './exchange.ts';
 import { type Explorer, operation } from './explorer.ts';
@@ -8,7 +8,7 @@ import type { KnownRecord } from './model.ts';
 type Body = Record<string, unknown>;
 
 interface SchemaOptions {
-  hasPath?: boolean;
+  /** Number of slots; for none, the server derives a path. */
   slots?: number;
   format?: 'json' | 'yaml';
   instanceFormat?: 'json' | 'yaml';
@@ -35,15 +35,11 @@ export class Writes {
   }
 
   get #number(): number {
-    this.#count += 1;
-    return this.#count;
+    return ++this.#count;
   }
 
-  async #post(
-    id: string,
-    version: string,
-    { body, predicted, ids = [] }: { body: Body; predicted: Body; ids?: readonly string[] },
-  ): Promise<KnownRecord | undefined> {
+  /** `ids`: of the record that the request changes; none for a new record. */
+  async #post(id: string, version: string, body: Body, predicted = body, ids: readonly string[] = []) {
     const exchange = await this.ex.write(askFor(operation(id), version, ids, { body }), predicted);
     this.last = exchange;
     if (ok(exchange)) {
@@ -66,22 +62,20 @@ export class Writes {
   }
 
   device(version: string): Promise<KnownRecord | undefined> {
-    const name = this.name();
-    return this.#post('createDevice', version, { body: { name }, predicted: { name } });
+    return this.#post('createDevice', version, { name: this.name() });
   }
 
   configType(version: string): Promise<KnownRecord | undefined> {
     const name = this.name();
     // Expects no slug, because a platform may derive another one.
-    const body = { name, slug: this.name() };
-    return this.#post('createConfigType', version, { body, predicted: { name } });
+    return this.#post('createConfigType', version, { name, slug: this.name() }, { name });
   }
 
   async schema(version: string, type: KnownRecord, options: SchemaOptions = {}): Promise<KnownRecord | undefined> {
-    const { hasPath = true, slots = 1, format = 'json', instanceFormat = 'json' } = options;
+    const { slots = 1, format = 'json', instanceFormat = 'json' } = options;
     const hasSlots = atLeast(version as SupportedVersion, 'everglades');
-    const root = DIALECT_NAMES[this.ex.t.versionHeader.startsWith('Miru') ? 'miru' : 'spec'].configRoot;
-    const paths = Array.from({ length: hasPath ? slots : 0 }, () => `${root}/${this.name()}.${instanceFormat}`);
+    const root = NAMES_BY_DIALECT[this.ex.t.versionHeader.startsWith('Miru') ? 'miru' : 'spec'].configRoot;
+    const paths = Array.from({ length: slots }, () => `${root}/${this.name()}.${instanceFormat}`);
     const instance_slots = paths.map((filepath, place) => ({
       key: place === 0 ? 'default' : `slot${place}`,
       name: `Slot ${place}`,
@@ -97,22 +91,21 @@ export class Writes {
       language: 'jsonschema',
       format,
       documents: [document],
-      ...(hasPath && (hasSlots ? { instance_slots } : { instance_filepath: filepath })),
+      ...(slots > 0 && (hasSlots ? { instance_slots } : { instance_filepath: filepath })),
       ...(hasSlots && { instance_format: instanceFormat }),
     };
     const predicted = {
       config_type_id: type.id,
       language: body.language,
       documents: [document],
-      ...(hasPath && { instance_slots: paths.map((path) => ({ filepath: path })) }),
-      ...(paths.length === 1 && { instance_filepath: filepath }),
+      ...(slots > 0 && { instance_slots: paths.map((path) => ({ filepath: path })) }),
+      ...(slots === 1 && { instance_filepath: filepath }),
     };
-    return this.#post('createConfigSchema', version, { body, predicted });
+    return this.#post('createConfigSchema', version, body, predicted);
   }
 
   instance(version: string, schema: KnownRecord, content: { format: string; data: string }) {
-    const body = { config_schema_id: schema.id, content };
-    return this.#post('createConfigInstance', version, { body, predicted: body });
+    return this.#post('createConfigInstance', version, { config_schema_id: schema.id, content });
   }
 
   async release(version: string, schemas: readonly KnownRecord[]): Promise<KnownRecord | undefined> {
@@ -120,21 +113,19 @@ export class Writes {
     const number = `v${Number.parseInt(this.#mark, 36)}.${this.#number}.0`;
     const predicted = { version: number, config_schemas: ids.toSorted() };
     const body = { version: number, config_schema_ids: ids };
-    const made = await this.#post('createRelease', version, { body, predicted });
+    const made = await this.#post('createRelease', version, body, predicted);
     if (made !== undefined) return made;
     const commit = this.ex.draw.one(this.ex.model.of('git_commit'));
     if (commit === undefined) return undefined;
-    return this.#post('createRelease', version, {
-      body: { ...body, git_commit_ref: { id: commit.id } },
-      predicted: { ...predicted, git_commit_id: commit.id },
-    });
+    const ofCommit = { ...body, git_commit_ref: { id: commit.id } };
+    return this.#post('createRelease', version, ofCommit, { ...predicted, git_commit_id: commit.id });
   }
 
   /** `parent`: null means the top, undefined omits the member. */
   async group(parent: string | null | undefined): Promise<KnownRecord | undefined> {
     const body = { name: this.name(), ...(parent !== undefined && { parent_id: parent }) };
     const predicted = { name: body.name, ...this.below(parent) };
-    const made = await this.#post('createGroup', this.ex.newest, { body, predicted });
+    const made = await this.#post('createGroup', this.ex.newest, body, predicted);
     if ((parent ?? null) === null) this.#top ??= made?.members.get('parent_id');
     return made;
   }
@@ -147,7 +138,7 @@ export class Writes {
 
   async change(version: string, record: KnownRecord, id: string, body: Body, predicted = body): Promise<void> {
     record.members.delete('updated_at');
-    await this.#post(id, version, { body, predicted, ids: [record.id] });
+    await this.#post(id, version, body, predicted, [record.id]);
     const isDone = record.kind === 'group' && this.last !== undefined && ok(this.last);
     if (isDone) this.ex.model.saw(id === 'moveGroup' ? 'moves' : 'renamings');
   }
@@ -166,16 +157,11 @@ export class Writes {
     const { target = 'staged', parent, description = `settings of ${this.name()} <größe> & "more"` } = options;
     const { device, release, instances } = parts;
     const ids = instances.map(({ id }) => id);
-    const asked = {
-      device_id: device.id,
-      release_id: release.id,
-      description,
-      target_status: target,
-    };
+    const asked = { device_id: device.id, release_id: release.id, description, target_status: target };
     const body = { ...asked, config_instance_ids: ids, ...(parent !== undefined && { parent_id: parent }) };
     const predicted = { ...asked, config_instances: ids.toSorted() };
     this.#forgetStates(device);
-    const made = await this.#post('createDeployment', version, { body, predicted });
+    const made = await this.#post('createDeployment', version, body, predicted);
     if (made !== undefined) made.mayBeDeployed = target === 'deployed';
     return made;
   }
@@ -190,7 +176,7 @@ export class Writes {
     if (!mayBeSo && !notYet.has(timing)) notYet.set(timing, this.ex.model.newestCreation);
     deployment.mayBeDeployed ||= action === 'deploy';
     const predicted = { target_status: action === 'deploy' ? 'deployed' : 'archived' };
-    await this.#post(`${action}Deployment`, version, { body: {}, predicted, ids: [deployment.id] });
+    await this.#post(`${action}Deployment`, version, {}, predicted, [deployment.id]);
   }
 
   /** A write to one deployment may change the states of its device and of that device's other deployments. */

@@ -1,7 +1,7 @@
 /** A refusal only blocks a check, because the specification shows no bodies of requests. */
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { recordName } from '../../../harness/common/names.ts';
-import { type Item, servedCollections } from './lists.ts';
+import { type Item, isItem, servedCollections } from './lists.ts';
 import { describeResponse, hasSucceeded, NOT_SERVED, ok, type Platform, send } from './requests.ts';
 
 export const mayWrite = (t: Platform): boolean => !t.readOnly && t.capabilities.has('write');
@@ -22,11 +22,8 @@ export async function create(t: Platform, path: string, body: unknown): Promise<
   return createdItem(response) ?? t.blocked(`set-up: POST ${path} answered ${describeResponse(response)}`);
 }
 
-export function createdItem(response: HttpResponse): Item | undefined {
-  const { json } = response;
-  const whole = typeof json === 'object' && json !== null && 'id' in json && typeof json.id === 'string';
-  return ok(response) && whole ? (json as Item) : undefined;
-}
+export const createdItem = (response: HttpResponse): Item | undefined =>
+  ok(response) && isItem(response.json) ? response.json : undefined;
 
 export function createConfigType(t: Platform): Promise<Item> {
   const name = recordName('type');

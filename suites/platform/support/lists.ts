@@ -2,10 +2,10 @@
 import { NoAnswer } from '../../../harness/client/errors.ts';
 import type { Happening } from '../../../harness/client/happening.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
+import { isObject } from '../../../harness/common/lenient.ts';
 import { LIST_LIMITS, type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
-import { isObject } from '../../json.ts';
 import { describeResponse, ok, type Platform, send } from './requests.ts';
 
 /** Section 4.2 shows one path, whose form the others follow. */
@@ -43,15 +43,13 @@ export async function findCollections(t: Platform, http: HttpClient = t.http): P
         const isBroken = last.status === 200 && envelopeProblems(last.json).length > 0;
         return { collection, response: response.status === 200 && isBroken ? last : response };
       } catch (error) {
-        if (!(error instanceof NoAnswer)) throw error;
-        return { collection, error };
+        if (error instanceof NoAnswer) return error;
+        throw error;
       }
     }),
   );
-  const answers = tried.flatMap(({ collection, response }) =>
-    response === undefined ? [] : [{ collection, response }],
-  );
-  if (answers.length === 0) throw tried[0]?.error;
+  const answers = tried.flatMap((each) => (each instanceof NoAnswer ? [] : [each]));
+  if (answers.length === 0) throw tried[0];
   if (answers.every(({ response }) => response.status === 401 || response.status === 403)) {
     t.blocked('every collection answered 401 or 403: the platform does not accept the API key');
   }
@@ -73,7 +71,9 @@ function whyNoList(response: HttpResponse): string {
 export const getList = (t: Platform, collection: string, query: ListQuery, http = t.http): Promise<HttpResponse> =>
   send(t, { path: `/${collection}`, query }, http);
 
-export async function getPage(t: Platform, collection: string, query: ListQuery): Promise<Page> {
+type Contents = Pick<Page, 'data' | 'has_more' | 'total_count'>;
+
+export async function getPage(t: Platform, collection: string, query: ListQuery): Promise<Contents> {
   const response = await getList(t, collection, query);
   if (response.status === 401 || response.status === 403)
     t.blocked(`the API key may not read the list: GET /${collection} answered ${describeResponse(response)}`);
@@ -92,18 +92,12 @@ export const ENVELOPE_ODD: Deviation = {
   allowance: 'a page is read from its items, and whatever else of the envelope can be read',
 };
 
-function readLeniently(value: unknown): Page | undefined {
-  if (typeof value !== 'object' || value === null || !('data' in value)) return undefined;
-  const { limit, offset, has_more, total_count, data: given } = value as Record<string, unknown>;
+function readLeniently(value: unknown): Contents | undefined {
+  const { limit, has_more, total_count, data: given } = Object(value) as Record<string, unknown>;
   const data = Array.isArray(given) ? given.filter(isItem) : given === null ? [] : undefined;
   if (data === undefined) return undefined;
-  const integer = (text: unknown, otherwise: number): number =>
-    text !== null && Number.isInteger(Number(text)) ? Number(text) : otherwise;
-  const effective = integer(limit, data.length);
+  const effective = limit !== null && Number.isInteger(Number(limit)) ? Number(limit) : data.length;
   return {
-    object: 'list',
-    limit: effective,
-    offset: integer(offset, 0),
     has_more: typeof has_more === 'boolean' ? has_more : data.length > 0 && data.length === effective,
     data,
     ...(Number.isInteger(total_count) ? { total_count: Number(total_count) } : {}),

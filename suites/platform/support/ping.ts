@@ -40,20 +40,9 @@ export function unanswered(error: unknown): 'no answer' {
   throw error;
 }
 
-export const pingCode = ({ json }: Pick<HttpResponse, 'json'>): unknown =>
-  typeof json === 'object' && json !== null && 'code' in json ? json.code : undefined;
+export const pingCode = ({ json }: Pick<HttpResponse, 'json'>): unknown => Object(json).code;
 
 const ATTEMPTS = 3;
-
-async function pingAnyDevice(t: Platform): Promise<{ device: string; response: HttpResponse } | undefined> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const device = await (attempt === 0 ? findDevice(t) : listedDevice(t));
-    if (device === undefined) return undefined;
-    const response = await ping(t, device, { timeout_nanos: SECOND_NANOS });
-    if (response.status !== 404 || !(await isDeleted(t, device))) return { device, response };
-  }
-  return t.blocked('the devices that were listed had been deleted before they could be pinged');
-}
 
 async function isDeleted(t: Platform, device: string): Promise<boolean> {
   if (ok(await send(t, { path: `/devices/${encodeURIComponent(device)}` }))) return false;
@@ -75,16 +64,18 @@ export function blockIfForbidden(t: Platform, response: HttpResponse): void {
 
 /** Proves that the platform serves pings, so that later refusals mean something; returns the device. */
 export async function requirePing(t: Platform): Promise<string> {
-  const pinged = await pingAnyDevice(t);
-  if (pinged === undefined) t.undecided('the platform lists no device, and none was named');
-  const { device, response } = pinged;
-  blockIfForbidden(t, response);
-  const served = !NOT_SERVED.includes(response.status);
-  if (device !== t.onlineDevice && !served) {
-    t.blocked(
-      `POST /devices/${device}/ping answered ${describeResponse(response)}; name an online device to find out why`,
-    );
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const device = await (attempt === 0 ? findDevice(t) : listedDevice(t));
+    if (device === undefined) t.undecided('the platform lists no device, and none was named');
+    const response = await ping(t, device, { timeout_nanos: SECOND_NANOS });
+    if (response.status === 404 && (await isDeleted(t, device))) continue;
+    blockIfForbidden(t, response);
+    const served = !NOT_SERVED.includes(response.status);
+    const actual = describeResponse(response);
+    if (device !== t.onlineDevice && !served)
+      t.blocked(`POST /devices/${device}/ping answered ${actual}; name an online device to find out why`);
+    t.must(served, { expected: 'POST /devices/{device_id}/ping to be served', actual });
+    return device;
   }
-  t.must(served, { expected: 'POST /devices/{device_id}/ping to be served', actual: describeResponse(response) });
-  return device;
+  return t.blocked('the devices that were listed had been deleted before they could be pinged');
 }

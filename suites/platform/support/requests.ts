@@ -102,10 +102,8 @@ export const hasSucceeded = ({ session }: Platform, method: string, path: string
 export const describeResponse = (response: Pick<HttpResponse, 'status' | 'text'>): string =>
   `${response.status}${response.text === '' ? ' with no body' : ` ${shortText(response.text, 300)}`}`;
 
-export function describeRequest(method: string, path: string, body?: unknown): string {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return [method, path, ...(text === undefined ? [] : [shortText(text, 300)])].join(' ');
-}
+export const describeRequest = (method: string, path: string, body: string): string =>
+  `${method} ${path} ${shortText(body, 300)}`;
 
 export const ok = ({ status }: Pick<HttpResponse, 'status'>): boolean => status >= 200 && status <= 299;
 export const refused = ({ status }: Pick<HttpResponse, 'status'>): boolean => status >= 400 && status <= 499;

@@ -180,9 +180,8 @@ const versionRules = [
 
 /** Section 2.5 documents no refusal. */
 const ping = watchedRule(success, [success.id], 'a ping that succeeds', () => (seen, judge) => {
-  const { request, answer } = answerIn(seen) ?? {};
-  if (request === undefined || answer === undefined || !isPing(request) || pingCode(answer) !== 'success') return;
-  judgeByModel(judge, seen, success.id);
+  const found = answerIn(seen);
+  if (found && isPing(found.request) && pingCode(found.answer) === 'success') judgeByModel(judge, seen, success.id);
 });
 
 export const watchedRules: readonly Check<unknown>[] = [...listRules, ...versionRules, ping];

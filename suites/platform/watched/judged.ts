@@ -1,11 +1,11 @@
 /** Judges single answers of watched traffic by the model of the exploration. */
 import { createHash } from 'node:crypto';
 import type { AnswerSeen, Happening, RequestSeen } from '../../../harness/client/happening.ts';
+import { isObject } from '../../../harness/common/lenient.ts';
 import { RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS } from '../../../harness/contract/platform/operations.ts';
-import { DIALECT_NAMES, NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
+import { NAMES_BY_DIALECT, NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
 import type { Judge, Rule } from '../../../harness/runner/rules.ts';
-import { isObject } from '../../json.ts';
 import { isPing, KEY, listOf, queryOf, VERSION_FORMAT, VERSION_HEADERS } from '../../watched.ts';
 import { STATUSES_OF_OTHER_CAUSES } from '../5-keys-and-versions.ts';
 import { decide } from '../oracle/decides.ts';
@@ -32,7 +32,7 @@ export function answerIn(seen: Happening): Answered | undefined {
 const versionHeaders = ({ headers }: RequestSeen): string[] =>
   VERSION_HEADERS.filter((name) => headers[name] !== undefined);
 
-const SPECIFIED = DIALECT_NAMES.spec.versionHeader.toLowerCase();
+const SPECIFIED = NAMES_BY_DIALECT.spec.versionHeader.toLowerCase();
 const WRITTEN = new Map(VERSION_HEADERS.map((name) => [name, new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'i')]));
 
 function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
@@ -104,11 +104,7 @@ export function judgeByModel(judge: Judge, seen: Happening, id: string, version:
   });
 }
 
-export const inAnswers =
-  (id: string): (() => Rule) =>
-  () =>
-  (seen, judge) =>
-    judgeByModel(judge, seen, id);
+export const inAnswers = (id: string) => (): Rule => (seen, judge) => judgeByModel(judge, seen, id);
 
 function judgedIn(seen: Answer, version: string): Judged {
   const ids = new Map<string, Difference | undefined>();

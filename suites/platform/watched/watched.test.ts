@@ -187,8 +187,9 @@ describe('versions', () => {
     expect(foundIn(answers)).toEqual(found.map((name) => `platform.version.${name}.watched`)),
   );
 
+  const deployment = { object: 'deployment', id: 'dpl_1', status: 'removing', activity_status: 'removing' };
+
   test('an ignored version header leaves the version of its clients unknown', () => {
-    const deployment = { object: 'deployment', id: 'dpl_1', status: 'removing', activity_status: 'removing' };
     const headers = { 'service-version': 'none', 'miru-version': '2026-03-09.tetons' };
     expect(foundIn([{ target: '/beta/deployments/dpl_1', json: deployment, headers }])).toEqual([]);
   });
@@ -205,7 +206,6 @@ describe('versions', () => {
   });
 
   test('a new status is wrong for clients of older versions', () => {
-    const deployment = { object: 'deployment', id: 'dpl_1', status: 'removing', activity_status: 'removing' };
     const page = { object: 'list', limit: 10, offset: 0, has_more: false, data: [deployment] };
     const to = (version: string): string[] =>
       foundIn([{ target: '/beta/deployments', json: page, headers: { 'service-version': version } }]);
@@ -214,13 +214,10 @@ describe('versions', () => {
   });
 });
 
-describe('a ping', () => {
-  const ping = (json: object, rest: Partial<Answer> = {}): string[] =>
-    foundIn([{ target: '/beta/devices/dvc_1/ping', method: 'POST', json, ...rest }]);
-  const id = ['platform.ping.success.watched'];
-  test.each<[string, object, Partial<Answer>, string[]]>([
-    ['with another status', { code: 'success', round_trip_nanos: 1 }, { status: 202 }, id],
-    ['with another outcome', { code: 'timeout' }, {}, []],
-    ['that is refused', { error: { code: 'not_found' } }, { status: 404 }, []],
-  ])('%s', (_, json, rest, found) => expect(ping(json, rest)).toEqual(found));
-});
+test.each<[string, object, Partial<Answer>, string[]]>([
+  ['with another status', { code: 'success', round_trip_nanos: 1 }, { status: 202 }, ['platform.ping.success.watched']],
+  ['with another outcome', { code: 'timeout' }, {}, []],
+  ['that is refused', { error: { code: 'not_found' } }, { status: 404 }, []],
+])('a ping %s', (_, json, rest, found) =>
+  expect(foundIn([{ target: '/beta/devices/dvc_1/ping', method: 'POST', json, ...rest }])).toEqual(found),
+);

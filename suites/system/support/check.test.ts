@@ -31,7 +31,6 @@ function systemThat(online: () => Promise<void>) {
   } as unknown as System;
   return { t, calls };
 }
-const refusing = () => Promise.reject(new Blocked('control refused'));
 
 describe('after a check of an offline device', () => {
   it('the device is reconnected, even if the check failed', async () => {
@@ -42,7 +41,7 @@ describe('after a check of an offline device', () => {
   });
 
   it('a refusing control keeps a violation, and blocks a check without one', async () => {
-    const { t } = systemThat(refusing);
+    const { t } = systemThat(() => Promise.reject(new Blocked('control refused')));
     await expect(whileOffline(t, () => Promise.reject(violation))).rejects.toBe(violation);
     await expect(whileOffline(t, async () => {})).rejects.toThrow('control refused');
   });
@@ -76,35 +75,29 @@ it('a device that goes on refusing its stream blocks the check', async () => {
   await expect(events.until('deployment.deployed', 'dpl_1')).rejects.toThrow('the device answered 503 to GET /events');
 });
 
+/** `files`: contents by path. */
+function lookFor(files: Record<string, string>, { config_root = folder, read = hostFiles.read } = {}): Promise<void> {
+  const device = { info: { config_root }, files: { ...hostFiles, read } };
+  const fixture = { files: Object.entries(files).map(([filepath, content]) => ({ filepath, content })) };
+  return mustHaveConfigFiles({ ...tools(), device } as unknown as System, { fixture } as unknown as RollOut);
+}
+
 it('a config file counts wherever it lies below the config root', async () => {
   const at = join(folder, 'releases/7/srv');
   mkdirSync(at, { recursive: true });
   writeFileSync(join(at, 'x.json'), '{ "a": 1 }');
-  const rolledOut = { fixture: { files: [{ filepath: '/srv/x.json', content: '{"a":1}' }] } } as unknown as RollOut;
-  const device = { info: { config_root: folder }, files: hostFiles };
-  await expect(mustHaveConfigFiles({ ...tools(), device } as unknown as System, rolledOut)).resolves.toBeUndefined();
+  await expect(lookFor({ '/srv/x.json': '{"a":1}' })).resolves.toBeUndefined();
 });
 
 it('a missing config file blocks the check if its root is missing, too', async () => {
-  const rolledOut = { fixture: { files: [{ filepath: '/a.json', content: '{}' }] } } as unknown as RollOut;
-  const lookBelow = (config_root: string) => {
-    const device = { info: { config_root }, files: hostFiles };
-    return mustHaveConfigFiles({ ...tools(), device } as unknown as System, rolledOut);
-  };
-  await expect(lookBelow(folder)).rejects.toThrow('actual: /a.json is not there');
+  await expect(lookFor({ '/a.json': '{}' })).rejects.toThrow('actual: /a.json is not there');
   const nothing = 'control names /nonexistent/root as its config_root, and nothing is there';
-  await expect(lookBelow('/nonexistent/root')).rejects.toThrow(nothing);
+  await expect(lookFor({ '/a.json': '{}' }, { config_root: '/nonexistent/root' })).rejects.toThrow(nothing);
 });
 
 it('a deployment is on its device only with each of its files', async () => {
-  const files = ['/a.json', '/b.json'].map((filepath) => ({ filepath, content: '{}' }));
   const read = async (path: string) => (path.endsWith('/a.json') ? Buffer.from('{}') : undefined);
-  const device = { info: { config_root: folder }, files: { ...hostFiles, read } };
-  const looking = mustHaveConfigFiles(
-    { ...tools(), device } as unknown as System,
-    { fixture: { files } } as unknown as RollOut,
-  );
-  await expect(looking).rejects.toThrow('actual: /b.json is not there');
+  await expect(lookFor({ '/a.json': '{}', '/b.json': '{}' }, { read })).rejects.toThrow('actual: /b.json is not there');
 });
 
 it.each([

@@ -265,7 +265,15 @@ export class EventFollower implements AsyncDisposable {
       const { refusalStatus } = this.#watch;
       if (refusalStatus !== undefined) t.blocked(`the device answered ${refusalStatus} to GET /events`);
       wait.neverCame();
-      return await this.#fail(type, deploymentId, wait.timeoutMs);
+      const last = this.#watch.since(-5).map((each) => `${each.id} ${each.type} ${each.deploymentId ?? ''}`);
+      // Shows the deployment on the platform too, which reveals the side that failed.
+      const item = await readItem(platformSide(t), 'deployments', deploymentId);
+      t.must(false, {
+        expected: `${type} of ${deploymentId} on the device's event stream within ${wait.timeoutMs / 1000} s`,
+        actual:
+          `no such event; on the platform: ${statuses(item)}; ` +
+          `${last.length === 0 ? 'no other events' : `last events: ${last.join(', ')}`}`,
+      });
     }
     wait.came();
     return event;
@@ -279,18 +287,5 @@ export class EventFollower implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#watch[Symbol.asyncDispose]();
-  }
-
-  /** Shows the deployment on the platform too, which reveals the side that failed. */
-  async #fail(type: string, deploymentId: string, timeoutMs: number): Promise<never> {
-    const t: System = this.#t;
-    const last = this.#watch.since(-5).map((event) => `${event.id} ${event.type} ${event.deploymentId ?? ''}`);
-    const item = await readItem(platformSide(t), 'deployments', deploymentId);
-    t.must(false, {
-      expected: `${type} of ${deploymentId} on the device's event stream within ${timeoutMs / 1000} s`,
-      actual:
-        `no such event; on the platform: ${statuses(item)}; ` +
-        `${last.length === 0 ? 'no other events' : `last events: ${last.join(', ')}`}`,
-    });
   }
 }

@@ -19,8 +19,7 @@ const robot: RobotFiles = {
 it('finds nothing where platform and robot agree', () => {
   expect(disagreements(records, [robot], { each: 2 })).toEqual([]);
   expect(disagreements(records, [{ ...robot, deployed: ['dpl_2'] }], { replaced: 1 })).toEqual([]);
-  const fresh = { ...robot, deployed: [], current: undefined };
-  expect(disagreements([], [fresh])).toEqual([]);
+  expect(disagreements([], [{ ...robot, deployed: [], current: undefined }])).toEqual([]);
 });
 
 const WRONG: [what: string, deployments: Deployment[], robot: RobotFiles, seen: RegExp, each?: number][] = [

@@ -11,13 +11,6 @@ import { optionWords, Running, type RunOptions, unlessSaturated } from '../../te
 export const API_KEY = 'dev';
 const VERSION = '2026-08-17.everglades';
 
-interface Event {
-  id: number;
-  type: string;
-  occurred_at: string;
-  data: { deployment_id: string };
-}
-
 export interface Deployment {
   id: string;
   activity_status: string;
@@ -25,13 +18,7 @@ export interface Deployment {
   device_id: string;
 }
 
-export interface RobotFiles {
-  deviceId: string;
-  deployed: string[];
-  ids: number[];
-  occurredAt: string[];
-  current: string | undefined;
-}
+export type RobotFiles = ReturnType<typeof filesOf>;
 
 /** Files of robots that a fleet with `--keep` left below `--dir`. */
 export function robotsIn(dir: string): RobotFiles[] {
@@ -42,14 +29,16 @@ export function robotsIn(dir: string): RobotFiles[] {
   );
 }
 
-function filesOf(folder: string): RobotFiles {
+function filesOf(folder: string) {
   // Tolerates missing files, because a robot may never have come online.
   const read = (otherwise: string, ...names: string[]): string =>
     existsSync(join(folder, ...names)) ? readFileSync(join(folder, ...names), 'utf8') : otherwise;
   const events = read('', 'events.jsonl')
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Event);
+    .map(
+      (line) => JSON.parse(line) as { id: number; type: string; occurred_at: string; data: { deployment_id: string } },
+    );
   return {
     deviceId: (JSON.parse(read('{"device_id":""}', 'identity', 'device.json')) as { device_id: string }).device_id,
     deployed: events.filter(({ type }) => type === 'deployment.deployed').map(({ data }) => data.deployment_id),
@@ -114,16 +103,10 @@ function problemsOf(
 
 const headers = { 'X-API-Key': API_KEY, 'Service-Version': VERSION };
 
-interface Page<T> {
-  data: T[];
-  has_more: boolean;
-  total_count?: number;
-}
-
-async function page<T>(url: string, path: string): Promise<Page<T>> {
+async function page<T>(url: string, path: string) {
   const response = await fetch(`${url}${path}`, { headers });
   if (!response.ok) throw new Error(`GET ${path} was answered ${response.status}`);
-  return (await response.json()) as Page<T>;
+  return (await response.json()) as { data: T[]; has_more: boolean; total_count?: number };
 }
 
 const countOf = async (url: string, path: string): Promise<number> =>
@@ -173,14 +156,11 @@ export class Scene implements AsyncDisposable {
     return join(this.#dir, ...names);
   }
 
-  async platform(
-    options: Record<string, string> = {},
-    surroundings: Surroundings = {},
-  ): Promise<Addresses & { running: Running }> {
+  async platform(options: Record<string, string> = {}, surroundings: Surroundings = {}) {
     const given = { 'api-key': API_KEY, 'min-key-bits': '1024', 'log-level': 'error', ...options };
     const words = ['simulate', 'platform', ...optionWords(given)];
     const running = this.#started(new Running(words, { cwd: this.#dir, ...surroundings }));
-    return { ...((await running.ready()) as unknown as Addresses), running };
+    return { ...(await running.ready<Addresses>()), running };
   }
 
   fleet({ phases, platform, robots = 8, options = {}, ...surroundings }: FleetSetup) {

@@ -47,9 +47,7 @@ export class FaultyProxy implements AsyncDisposable {
     const accept = (socket: Socket) => this.#accept(socket);
     // Allows half-open connections only without TLS: after a broken handshake, TLS sockets would stay open.
     const server = this.#tls ? createTlsServer(this.#tls, accept) : createServer({ allowHalfOpen: true }, accept);
-    server.on('connection', () => {
-      this.tries += 1;
-    });
+    server.on('connection', () => (this.tries += 1));
     server.listen({ host: this.#host, port: this.#port, backlog: 8192 });
     await once(server, 'listening');
     this.#port = (server.address() as AddressInfo).port;

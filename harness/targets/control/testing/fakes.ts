@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { HttpClient } from '../../../client/http.ts';
 import type { ControlInfo } from '../../../contract/control.ts';
-import { type Answer, type CallName, type Control, type ControlCall, noControl } from '../control.ts';
+import { type Answer, type CallName, type ControlCall, noControl } from '../control.ts';
 import { layered } from '../layers.ts';
 
 export const CALLS = {
@@ -17,11 +17,7 @@ export const CALLS = {
 
 type Answers = { readonly [Name in CallName]?: (call: ControlCall, signal?: AbortSignal) => unknown };
 
-export function fakeControl(
-  answers: Answers,
-  info: Partial<ControlInfo> = {},
-  kind = 'fake',
-): { control: Control; calls: ControlCall[] } {
+export function fakeControl(answers: Answers, info: Partial<ControlInfo> = {}, kind = 'fake') {
   const calls: ControlCall[] = [];
   const control = layered(noControl, {
     kind,

@@ -113,10 +113,7 @@ class Grid {
     context.fillStyle = this.#colours.get(letter) ?? this.#mark;
     const shape = this.#shapes.get(letter);
     const inner = side - gap - 2 * rim;
-    if (shape === undefined || inner < LEAST_SHAPE) {
-      context.fillRect(x + rim, y + rim, inner, inner);
-      return;
-    }
+    if (shape === undefined || inner < LEAST_SHAPE) return void context.fillRect(x + rim, y + rim, inner, inner);
     context.save();
     context.translate(x + rim, y + rim);
     context.scale(inner / 10, inner / 10);

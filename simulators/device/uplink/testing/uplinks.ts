@@ -13,17 +13,12 @@ import { type AgentUplinkOptions, createUplink } from '../index.ts';
 import { type DeploymentSource, Syncer } from '../sync.ts';
 import type { Time, Timer } from '../time.ts';
 
-interface Pending extends Timer {
-  due: number;
-  task(): void;
-}
-
 /** Time moves only in `advance`, which runs due timers. */
 export class ManualTime implements Time {
   /** Milliseconds of the steady clock; the wall clock adds `#turnedBy`. */
   #now: number;
   #turnedBy = 0;
-  #pending: Pending[] = [];
+  #pending: (Timer & { due: number; task(): void })[] = [];
 
   constructor(start = Date.UTC(2026, 0, 1)) {
     this.#now = start;
@@ -195,26 +190,26 @@ export async function testRobot(options: { host?: HostOptions; uplink?: Partial<
 
 type Operation = 'list' | 'contents' | 'report';
 
+/** Result of `act`; a refusal of the platform becomes the error of an HTTP client. */
+export function overHttp<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw error instanceof PlatformError ? new ApiError(error.status, error.code, error.message) : error;
+  }
+}
+
 export function syncSetup() {
   const time = new ManualTime();
   const platform = new MemoryPlatform(time);
-  const { id } = platform.provision(platform.provisioningToken(), {
-    name: 'r',
-    agent_version: 'v1',
-    public_key_pem: '',
-    fingerprint: '',
-  });
+  const { id } = platform.enrolled('r');
   const device = new MemoryDevice();
   const downloads: string[] = [];
   const state: { trouble: (operation: Operation) => Error | undefined } = { trouble: () => undefined };
   const attempt = async <T>(operation: Operation, act: () => T): Promise<T> => {
     const trouble = state.trouble(operation);
     if (trouble) throw trouble;
-    try {
-      return act();
-    } catch (error) {
-      throw error instanceof PlatformError ? new ApiError(error.status, error.code, error.message) : error;
-    }
+    return overHttp(act);
   };
   const source: DeploymentSource = {
     list: () =>

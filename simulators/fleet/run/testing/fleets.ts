@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import { DIALECT_NAMES, NEWEST_VERSION } from '../../../../harness/contract/versions.ts';
+import { NAMES_BY_DIALECT, NEWEST_VERSION } from '../../../../harness/contract/versions.ts';
 import { scratch } from '../../../common/testing/scratch.ts';
 import { type SimulatedPlatform, simulatePlatform } from '../../../platform/index.ts';
 import { parseScenario } from '../../scenario/read.ts';
@@ -52,7 +52,7 @@ export function useFleets() {
 }
 
 export async function listOf<T>({ url, apiKey }: SimulatedPlatform, path: string): Promise<T[]> {
-  const headers = { 'X-API-Key': apiKey, [DIALECT_NAMES.spec.versionHeader]: NEWEST_VERSION };
+  const headers = { 'X-API-Key': apiKey, [NAMES_BY_DIALECT.spec.versionHeader]: NEWEST_VERSION };
   const { data = [] } = (await (await fetch(`${url}${path}`, { headers })).json()) as { data?: T[] };
   return data;
 }

@@ -6,6 +6,32 @@ import { type AgentDeviceRecord, type AgentPort, type Credentials, PlatformError
 type StoredDevice = AgentDeviceRecord & { fingerprint: string | null };
 type StoredDeployment = AgentDeployment & { deployed_at?: string; archived_at?: string };
 
+/** Deployment that is queued for a device, as the agent API shows it. */
+export const queuedDeployment = (id: string, change: Partial<AgentDeployment> = {}): AgentDeployment => ({
+  object: 'deployment',
+  id,
+  description: 'a deployment',
+  status: 'queued',
+  activity_status: 'queued',
+  error_status: 'none',
+  target_status: 'deployed',
+  device_id: 'dvc_1',
+  release_id: 'rls_1',
+  created_at: '2026-01-01T00:00:00.000Z',
+  updated_at: '2026-01-01T00:00:00.000Z',
+  ...change,
+});
+
+export const configInstance = (id: string, filepath: string, created_at = '2026-01-01T00:00:00.000Z') => ({
+  object: 'config_instance' as const,
+  id,
+  config_type_name: 'Any',
+  filepath,
+  created_at,
+  config_schema_id: 'cfg_sch_1',
+  config_type_id: 'cfg_typ_1',
+});
+
 const FORWARD: DeploymentActivityStatus[] = ['drifted', 'staged', 'queued', 'deployed', 'removing', 'archived'];
 
 export class MemoryPlatform implements AgentPort {
@@ -13,7 +39,6 @@ export class MemoryPlatform implements AgentPort {
   readonly reports: { deploymentId: string; report: DeploymentReport }[] = [];
   readonly #deployments = new Map<string, StoredDeployment>();
   readonly #contents = new Map<string, { deviceId: string; format: string; data: Uint8Array }>();
-  readonly #byFingerprint = new Map<string, string>();
   /** Device bound to each token; null if the token may provision any device. */
   readonly #provisioningTokens = new Map<string, string | null>();
   readonly #clock: Clock;
@@ -33,38 +58,20 @@ export class MemoryPlatform implements AgentPort {
 
   deploy(deviceId: string, files: Record<string, string | Uint8Array>): AgentDeployment {
     for (const other of this.#deployments.values()) {
-      if (other.device_id !== deviceId || other.target_status !== 'deployed') continue;
-      other.target_status = 'archived';
-      if (other.activity_status === 'queued') this.#move(other, 'archived');
+      if (other.device_id === deviceId && other.target_status === 'deployed') this.archive(other.id);
     }
     const created_at = timestamp(this.#clock);
     const instances = Object.entries(files).map(([filepath, content]) => {
       const id = this.#id('cfg_inst');
       this.#contents.set(id, { deviceId, format: 'json', data: Buffer.from(content) });
-      return {
-        object: 'config_instance' as const,
-        id,
-        config_type_name: 'Any',
-        filepath,
-        created_at,
-        config_schema_id: 'cfg_sch_1',
-        config_type_id: 'cfg_typ_1',
-      };
+      return configInstance(id, filepath, created_at);
     });
-    const deployment: StoredDeployment = {
-      object: 'deployment',
-      id: this.#id('dpl'),
-      description: 'a deployment',
-      status: 'queued',
-      activity_status: 'queued',
-      error_status: 'none',
-      target_status: 'deployed',
+    const deployment: StoredDeployment = queuedDeployment(this.#id('dpl'), {
       device_id: deviceId,
-      release_id: 'rls_1',
       created_at,
       updated_at: created_at,
       config_instances: instances,
-    };
+    });
     this.#deployments.set(deployment.id, deployment);
     return deployment;
   }
@@ -85,10 +92,6 @@ export class MemoryPlatform implements AgentPort {
     for (const { id } of this.stored(deploymentId).config_instances ?? []) this.#contents.delete(id);
   }
 
-  deleteDevice(id: string): void {
-    this.devices.delete(id);
-  }
-
   #move(deployment: StoredDeployment, activity: DeploymentActivityStatus): void {
     deployment.activity_status = activity;
     deployment.status = deployment.error_status === 'none' ? activity : deployment.error_status;
@@ -100,6 +103,12 @@ export class MemoryPlatform implements AgentPort {
     if (bound === undefined) throw new PlatformError(401, 'unauthorized', 'the provisioning token is not valid');
     this.#provisioningTokens.delete(token);
     return bound;
+  }
+
+  /** Device that is provisioned by a token of its own. */
+  enrolled(name: string, credentials: Partial<Credentials> = {}): AgentDeviceRecord {
+    const usual = { agent_version: 'v1', public_key_pem: '', fingerprint: '' };
+    return this.provision(this.provisioningToken(), { name, ...usual, ...credentials });
   }
 
   provision(token: string, request: Credentials & { name: string }): AgentDeviceRecord {
@@ -120,20 +129,17 @@ export class MemoryPlatform implements AgentPort {
       updated_at: now,
     };
     this.devices.set(device.id, device);
-    this.#byFingerprint.set(request.fingerprint, device.id);
     return device;
   }
 
   reprovision(token: string, request: Credentials): AgentDeviceRecord {
     const device = this.devices.get(this.#spend(token) ?? '');
     if (!device) throw new PlatformError(401, 'unauthorized', 'the provisioning token is bound to no device');
-    this.#byFingerprint.delete(device.fingerprint ?? '');
-    this.#byFingerprint.set(request.fingerprint, device.id);
     return Object.assign(device, request, { session_id: this.#id('dvc_sess') });
   }
 
   deviceByFingerprint(fingerprint: string): AgentDeviceRecord | undefined {
-    return this.devices.get(this.#byFingerprint.get(fingerprint) ?? '');
+    return [...this.devices.values()].findLast((device) => device.fingerprint === fingerprint);
   }
 
   deviceById(id: string): AgentDeviceRecord | undefined {

@@ -1,19 +1,12 @@
 /** Proxy between agent and platform that records every exchange and MQTT packet until the test ends. */
-import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { type Packet, parser } from 'mqtt-packet';
+import { jsonOf } from '../../../../harness/common/lenient.ts';
 import { served } from '../../../../harness/common/testing/servers.ts';
-import { jsonIn } from '../../../common/malformed.ts';
 import { AGENT_MESSAGES, agentOperation, strictError } from './agent-operations.ts';
 
-export interface Exchange {
-  method: string;
-  path: string;
-  headers: IncomingHttpHeaders;
-  body: string;
-  status: number;
-  answer: string;
-}
+type Exchange = Awaited<ReturnType<typeof relay>>['exchange'];
 
 export type Wiretap = Awaited<ReturnType<typeof wiretap>>;
 
@@ -50,7 +43,7 @@ async function relay(url: string, request: IncomingMessage) {
   });
   const bytes = Buffer.from(await response.arrayBuffer());
   const sent = { method, path: path.replace(/\?.*$/, ''), headers, body: body.toString() };
-  const exchange: Exchange = { ...sent, status: response.status, answer: bytes.toString() };
+  const exchange = { ...sent, status: response.status, answer: bytes.toString() };
   return { exchange, bytes, type: response.headers.get('content-type') ?? '' };
 }
 
@@ -71,18 +64,14 @@ export function exchangeProblems({ method, path, body, status, answer }: Omit<Ex
   if (operation === undefined) return [`${where} is no operation of the agent API`];
   const prefixed = (part: string, problems: { path: string; message: string }[]) =>
     problems.map((problem) => `${where}: ${part}${problem.path} ${problem.message}`);
-  const problems = [
-    ...(operation.request === undefined && body !== '' ? [`${where}: takes no body`] : []),
-    ...(operation.request === undefined ? [] : prefixed('request', operation.request.problems(jsonIn(body)))),
-  ];
-  if (status !== 200) return [...problems, ...prefixed(`${status}`, strictError.problems(jsonIn(answer)))];
-  return operation.answer === undefined
-    ? problems
-    : [...problems, ...prefixed('answer', operation.answer.problems(jsonIn(answer)))];
+  const untaken = body === '' ? [] : [`${where}: takes no body`];
+  const problems = operation.request ? prefixed('request', operation.request.problems(jsonOf(body))) : untaken;
+  if (status !== 200) return [...problems, ...prefixed(`${status}`, strictError.problems(jsonOf(answer)))];
+  return [...problems, ...prefixed('answer', operation.answer?.problems(jsonOf(answer)) ?? [])];
 }
 
 export function messageProblems(topic: string, payload: string): string[] {
   const message = AGENT_MESSAGES[topic.split('/').at(-1) ?? ''];
   if (message === undefined) return [`${topic} is no topic of the agent protocol`];
-  return message.problems(jsonIn(payload)).map((problem) => `${topic}: ${problem.path} ${problem.message}`);
+  return message.problems(jsonOf(payload)).map((problem) => `${topic}: ${problem.path} ${problem.message}`);
 }

@@ -14,8 +14,6 @@ const places = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/
 
 export const mosquittoPath = places.map((place) => join(place, 'mosquitto')).find((path) => existsSync(path));
 
-export type Mosquitto = Awaited<ReturnType<typeof runMosquitto>>;
-
 export async function runMosquitto(path: string) {
   const directory = await mkdtemp(join(tmpdir(), 'muster-mosquitto-'));
   const port = await closedPort();
@@ -49,12 +47,8 @@ async function listening(port: number, child: ChildProcess): Promise<void> {
   const connects = async () => {
     if (child.exitCode !== null) throw new Error(`mosquitto ended with code ${child.exitCode}`);
     const socket = connect(port, '127.0.0.1');
-    const reached = await once(socket, 'connect').then(
-      () => true,
-      () => undefined,
-    );
-    socket.destroy();
-    return reached;
+    const reached = once(socket, 'connect').then(() => true);
+    return await reached.catch(() => undefined).finally(() => socket.destroy());
   };
   await poll(`mosquitto to listen on port ${port}`, connects, {
     timeoutMs: Number.POSITIVE_INFINITY,
@@ -67,12 +61,7 @@ export type Robot = Awaited<ReturnType<typeof provisionRobot>>;
 export async function provisionRobot(host: AgentHost, name: string) {
   const { platform, app } = host;
   const key = robotKey(name);
-  const device = platform.provision(platform.provisioningToken(), {
-    name,
-    agent_version: 'v1',
-    public_key_pem: key.publicPem,
-    fingerprint: key.fingerprint,
-  });
+  const device = platform.enrolled(name, { public_key_pem: key.publicPem, fingerprint: key.fingerprint });
   const answer = await app.inject({
     method: 'POST',
     url: '/agent/v1/devices/token',

@@ -7,21 +7,14 @@ const server = await ScriptedServer.open({}, { track: () => undefined, request: 
 const { port = 0 } = server.place;
 await server.leave();
 
-const answer = await once(connect({ host: '127.0.0.1', port }), 'connect').then(
-  () => 'somebody',
-  (why: NodeJS.ErrnoException) => why.code,
-);
+const reached = once(connect({ host: '127.0.0.1', port }), 'connect').then(() => 'somebody');
+const answer = await reached.catch((why: NodeJS.ErrnoException) => why.code);
 
 const given: number[] = [];
-const take = (): Promise<boolean> => {
+const take = async (): Promise<boolean> => {
   const server = createServer().listen({ host: '127.0.0.1', port: 0 });
-  return once(server, 'listening').then(
-    () => {
-      given.push((server.address() as AddressInfo).port);
-      return true;
-    },
-    () => false,
-  );
+  const listening = once(server, 'listening').then(() => given.push((server.address() as AddressInfo).port));
+  return (await listening.catch(() => 0)) > 0;
 };
 while (await take());
 
