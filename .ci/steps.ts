@@ -36,7 +36,7 @@ const TIMED_TESTS = ['harness/cli/readme.nightly.test.ts'];
 /** Test of the published agent, which mostly waits and therefore runs beside all other steps. */
 const AGENT: Step = { name: 'published agent', command: `npm run test:all -- ${AGENT_TEST}` };
 
-/** The matrix draws one of 4 similar subjects, and at least one defect for each requirement. */
+/** Number of similar subjects of which the matrix draws one; each requirement keeps at least one defect. */
 const SHARE = 4;
 
 /** Derives the seed from the folder of the suites in git, so that a repeated run draws the same sample. */
@@ -135,7 +135,7 @@ async function runStep({ name, command }: Step): Promise<EndedStep> {
   return { name, code, output, durationMs, results };
 }
 
-/** Writes the duration of each test to `seconds.json`, so that a fresh checkout starts the longest tests first. */
+/** Writes seconds of test files from 5 s on to `seconds.json`, so that a fresh checkout starts the longest first. */
 function recordSeconds(): void {
   const files = done.flatMap((step) => testResultsOf(step)?.testResults ?? []);
   const took = files.map(({ name, startTime = 0, endTime = 0 }): [string, number] => [

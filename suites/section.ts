@@ -3,7 +3,7 @@ import type { Check, Requirement } from '../harness/runner/types.ts';
 
 /**
  * Makes `section`, which each file of a suite calls first, e.g. `section({ section: '4.1', since: '2026-11-21' })`. All
- * requirements of the file share these members, and may override them. `checks`: those of the file, in order.
+ * requirements of the file share these members, and may override them. `checks` lists the checks of the file in order.
  */
 export const sections =
   <Context, Given extends readonly unknown[]>(
@@ -25,8 +25,8 @@ export const sections =
 type Options = Parameters<ReturnType<typeof checks>>[1];
 
 /**
- * Marks a check that needs `write`: `--read-only` omits the check, and by default no other check runs beside it. Checks
- * that ping set `writes` themselves, because a ping changes no data but reaches a robot.
+ * Marks a check that needs `write`: `--read-only` omits the check, and by default no other exclusive check runs beside
+ * it. Checks that ping set `writes` themselves, because a ping changes no data but reaches a robot.
  */
 export const writing = (options: Options): Options =>
   options.needs?.includes('write') === true ? { sharing: 'exclusive', ...options, writes: true } : options;

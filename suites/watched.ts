@@ -6,7 +6,7 @@ import { rules } from '../harness/runner/define.ts';
 import type { Rule } from '../harness/runner/rules.ts';
 import type { Check, Requirement } from '../harness/runner/types.ts';
 
-/** Declared as the check `<requirement>.watched`. */
+/** Declares a rule as the check `<requirement>.watched`. */
 export const watchedRule = (
   requirement: Requirement,
   premises: readonly string[],
@@ -15,7 +15,7 @@ export const watchedRule = (
   about: Pick<Check<unknown>, 'bySecrets'> = {},
 ): Check<unknown> => rules<unknown>()(requirement, { aspect: 'watched', premises, traffic, ...about }, rule);
 
-/** A proxy in front of a platform may see thousands of clients. */
+/** Maximum number of remembered clients; a proxy in front of a platform may see thousands. */
 const MOST_CLIENTS = 1000;
 
 export class PerClient<T> {

@@ -61,8 +61,8 @@ export const watchOf = ({ api, option }: WatchedRule): string =>
   `muster watch ${api}${option === undefined ? '' : ` --${option}`}`;
 
 /**
- * Lists the requirements of the set of `date` (default: the newest) by section. Throws UsageError if a suite has no
- * such set.
+ * Lists the requirements of the set of `date` (default: the newest) by API and section. Throws UsageError if a suite
+ * has no such set.
  */
 export function catalogue(suites: readonly Suite<never>[], date?: string, watched: readonly Watched[] = []): Catalogue {
   const byId = new Map<string, CataloguedRequirement>();

@@ -42,7 +42,7 @@ const WHICH = optionsIn('Which checks');
 const HOW = optionsIn('How');
 const OUTCOME = optionsIn('Outcome');
 
-/** Far below the 24 days that a Node timer allows. */
+/** Maximum of `--patience` in seconds, far below the 24 days that a Node timer allows. */
 export const LONGEST_PATIENCE_SECONDS = 3600;
 
 export const commonOptions = {

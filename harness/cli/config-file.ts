@@ -19,7 +19,7 @@ export async function configured(path: readonly string[], named: string | undefi
   const shown = relative(from, file);
   const [{ readYaml }, { visit }] = await Promise.all([import('../common/yaml.ts'), import('yaml')]);
   const { document } = readYaml(named === undefined ? 'options in' : '--config', file, shown);
-  // Keeps numbers as they are written, because the number of the version 1.10 is 1.1.
+  // Keeps numbers as they are written, because YAML reads the version 1.10 as the number 1.1.
   visit(document, {
     Scalar: (_, scalar) => {
       if (typeof scalar.value === 'number') scalar.value = scalar.source;
@@ -46,7 +46,10 @@ export async function configured(path: readonly string[], named: string | undefi
   return { file: shown, folder: dirname(file), values: Object.fromEntries(values) };
 }
 
-/** Searches up to the root of the repository; only `from` outside a repository, or if a folder above is not `isOwn`. */
+/**
+ * Searches `from` and the folders above it up to the root of the repository; searches only `from` outside a repository,
+ * or if a folder above is not `isOwn`.
+ */
 function findConfig(from: string): string | undefined {
   const folders = [from];
   while (!existsSync(join(folders.at(-1) ?? '', '.git'))) {

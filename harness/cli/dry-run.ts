@@ -1,4 +1,4 @@
-/** Lists the records that `check platform` would create, by a run on Muster's own platform. */
+/** Counts the records that `check platform` would create, by a run on Muster's own platform. */
 import { randomInt } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

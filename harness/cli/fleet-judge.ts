@@ -114,7 +114,7 @@ export class FleetJudge implements AnswerJudge {
     this.#underWay.shift();
   }
 
-  /** The phase of this exchange is still the first in `#underWay`. */
+  /** Takes the phase from the head of `#underWay`, which `#taken` removes only after the findings of an exchange. */
   readonly #found: JudgeWorkerOptions['found'] = (id, { broken, fault }, requirement) => {
     const { level, text } = requirement ?? { level: 'INFO', text: '' };
     if (fault !== undefined) this.faults.push(`--judge: the rule ${id} has failed, and judges nothing more: ${fault}`);

@@ -92,7 +92,7 @@ export function remember(
     const hasFailed = ({ outcome, fails_by: by }: CheckResult): boolean =>
       outcome === 'fail' || (outcome === 'warn' && by !== undefined);
     const own = ran.map((result) => [result.id, hasFailed(result) ? 'fail' : result.outcome]);
-    // Keeps open what showed a broken rule, because a rule sends nothing itself.
+    // Marks checks whose traffic broke a rule as failed, too, because a rule sends no requests itself.
     const shown = ran.filter(hasFailed).flatMap(({ seen_by: ids = [] }) => ids.map((id) => [id, 'fail']));
     const now = Object.fromEntries([...own, ...shown]);
     const kept: LastRun = { ended_at: new Date().toISOString(), checks: { ...before, ...now } };

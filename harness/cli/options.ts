@@ -210,7 +210,7 @@ export function urlFrom(option: string, text: string, schemes: readonly string[]
 
 export const textFrom = (option: string, path: string): string => usage(`--${option}`, () => readInputText(path));
 
-/** Milliseconds: 24 hours, far below the 24 days of a Node timer. */
+/** Maximum of a time option in milliseconds: 24 hours, far below the 24 days that a Node timer allows. */
 const LONGEST_MS = 86_400_000;
 
 export function timeFrom(option: string, text: string): number {

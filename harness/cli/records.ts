@@ -29,7 +29,7 @@ export type Item = Readonly<Record<string, unknown>>;
 
 const TIMEOUT_MS = 30_000;
 const PAGE = 100;
-/** Bound, because a list may grow while Muster reads it. */
+/** Maximum number of pages, because a list may grow while Muster reads it. */
 const MOST_PAGES = 10_000;
 
 /** Reads a list page by page (section 8 of the specification). Throws NoListError or errors of HttpClient. */
@@ -43,7 +43,7 @@ export async function allOf(http: HttpClient, path: string): Promise<Item[]> {
       throw new NoListError(`GET ${path}: ${describeAnswer(http, response)}`);
     for (const item of data as Item[]) all.set(item['id'], item);
     offset += data.length;
-    // A platform could repeat its pages for ever.
+    // Stops at a page without new items, because a platform could repeat its pages for ever.
     if (all.size === known || has_more !== true) break;
   }
   return [...all.values()];

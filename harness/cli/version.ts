@@ -14,7 +14,7 @@ function readPackage(): { version?: string; engines?: { node?: string } } {
       };
       if (found.name === 'muster-conformance') return found;
     } catch {
-      // Compiled modules lie one folder deeper.
+      // Ignores a missing file, because compiled modules lie one folder deeper.
     }
   }
   return {};

@@ -92,7 +92,7 @@ export function describeSuite<Context>(
   });
 }
 
-/** True for groups whose checks run at the same time; in the order of the groups. */
+/** Groups of checks in the order of their run; true for a group whose checks run at the same time. */
 const CONCURRENT: Readonly<Record<Sharing | 'rules', boolean>> = {
   shared: true,
   publishing: false,

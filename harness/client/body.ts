@@ -1,4 +1,4 @@
-/** Reads bodies of answers in any content coding (RFC 9110, section 8.4.1), bounded in time and memory. */
+/** Reads answer bodies, coded with gzip, deflate, br or zstd (RFC 9110, section 8.4.1), bounded in time and memory. */
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import {

@@ -93,12 +93,12 @@ export function socatAddress({ origin, socketPath, caFile }: Endpoint): string {
 }
 
 export interface Connecting {
-  /** Includes the TLS handshake. */
+  /** Milliseconds to connect, including the TLS handshake. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
 }
 
-/** Throws Unreachable, LimitReached or the reason of an abort; errors call the target `where`. */
+/** Throws Unreachable, LimitReached or the reason of an abort; `where` names the target in errors. */
 export async function openSocket(endpoint: Endpoint, where: string, connecting: Connecting): Promise<Socket> {
   const { timeoutMs, signal } = connecting;
   try {

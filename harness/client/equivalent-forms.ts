@@ -37,7 +37,7 @@ const CHROMIUM: Headers = {
   'accept-language': 'en-US,en;q=0.9',
 };
 
-/** Keeps the name of a run with `--identify`, by which its target tells requests of Muster. */
+/** Keeps the user agent of a run with `--identify`, by which the target recognizes requests of Muster. */
 const asChromium = (headers: Headers): Headers => {
   const { 'user-agent': agent } = headers;
   return { ...headers, ...CHROMIUM, ...(agent?.startsWith('muster-') && { 'user-agent': agent }) };

@@ -11,8 +11,8 @@ export class NoAnswer extends NamedError {}
 export class LimitReached extends NamedError {}
 
 /**
- * Throws the only error, or one for all of them. Several limits of the machine stay a limit, because a stack would
- * suggest a fault of Muster.
+ * Throws the only error, or an AggregateError. Several LimitReached become one LimitReached, because the stack of an
+ * AggregateError would suggest a fault of Muster.
  */
 export function throwAll(errors: readonly unknown[]): void {
   if (errors.length === 0) return;

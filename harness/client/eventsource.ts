@@ -19,7 +19,7 @@ export interface OpenClient {
   types: readonly string[];
   /** Milliseconds before a reconnection, whatever `retry` the server sends. Default 20, to keep checks fast. */
   reconnectMs?: number;
-  /** Cursor of each connection before the first message. */
+  /** Cursor sent with each connection until the first message. */
   lastEventId?: string;
   open?: (request: HttpRequest) => Promise<OpenResponse>;
 }
@@ -115,7 +115,7 @@ export class EventSourceClient {
       });
     } catch (error) {
       if (!(error instanceof StreamEnded)) throw error;
-      // Muster closed the stream, not the server.
+      // Muster, not the server, closed the stream.
       throw this.#bytes > MOST_BYTES ? new Unfinished(error.message) : new StreamTimeout(error.message);
     }
   }

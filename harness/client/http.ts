@@ -356,7 +356,7 @@ const WRONG_STATUS = 'what came is no answer: its status is none, or it switches
 const isBodiless = (method: string, body: unknown): boolean =>
   body === undefined && !['POST', 'PUT', 'PATCH'].includes(method);
 
-/** Pause between the two pieces of a body, which the kernel otherwise joins. */
+/** Milliseconds between the two pieces of a body, which the kernel otherwise joins. */
 const PIECES_MS = 5;
 
 async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer, void> {

@@ -8,7 +8,7 @@ interface Line {
 }
 
 interface KnownClient {
-  /** `REQUEST` is the place of the request's other headers; a line without a value is the place of its header. */
+  /** `REQUEST` stands for the request's other headers; a line without a value, for the header of its name. */
   lines: readonly Line[];
   spelled(name: string): string;
   /** Sorts a request's headers, and spells them canonically: `X-Api-Key`. */

@@ -150,7 +150,7 @@ export interface RawOptions {
   accepts?(status: number): boolean;
 }
 
-/** Expected answers to raw requests are far smaller. */
+/** Bytes of an answer; expected answers to raw requests are far smaller. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 const ERRORS: Readonly<Partial<Record<RawEnd, string>>> = {

@@ -335,7 +335,7 @@ export class EventStream {
       changes: this.#changes,
       ended: () => {
         const { by, reason } = this.ended ?? {};
-        // Muster ended the stream, not the server.
+        // Muster, not the server, ended the stream.
         if (by === 'too large') throw new Unfinished(this.#describe(wait, `${reason}, which Muster does not read`));
         return reason;
       },

@@ -1,8 +1,8 @@
 import { defined } from '../common/defined.ts';
 
 /**
- * Kinds of marks. `drive`: call of control; `restart`: stop or start of the target; `sent`: by a check that acts as
- * server; `cut`: end of a stream by Muster; `end`: end of a stream by the target or a broken connection; `printed`:
+ * Kinds of marks. `drive`: call of control; `restart`: stop or start of the target; `sent`: data of a check that acts
+ * as server; `cut`: end of a stream by Muster; `end`: end of a stream by the target or a broken connection; `printed`:
  * output of a client under test.
  */
 export const MARK_KINDS = [

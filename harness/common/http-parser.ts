@@ -9,8 +9,8 @@ export interface Head {
 }
 
 /**
- * End of a body: `framed` by length or last chunk, `rest` also by the end of the connection if both are missing; `none`
- * without a body.
+ * Rule for the end of a body. `framed`: length or last chunk, no body without either; `rest`: end of the connection
+ * without either; `none`: no body.
  */
 export type BodyRule = 'framed' | 'none' | 'rest';
 
@@ -21,7 +21,7 @@ export interface MessageSink {
   wrong(why: string): void;
 }
 
-/** Most servers allow 8 or 16 KiB. */
+/** Bytes of a head; most servers allow 8 or 16 KiB. */
 const LONGEST_HEAD = 64 * 1024;
 const LONGEST_LINE = 16 * 1024;
 const LF = 10;
@@ -80,7 +80,7 @@ export class MessageParser {
     if (start === -1) return NOTHING;
     const fresh = bytes.subarray(start);
     const before = this.#kept.length;
-    // A piece may end in a long body, of which only the beginning is kept.
+    // Tolerates a cut if the kept bytes hold the whole head, because the rest may belong to a long body.
     const fits = before === 0 || this.#kept.append(fresh);
     const whole = before === 0 ? fresh : this.#kept.view();
     const end = endOfHead(whole, Math.max(0, before - 3));

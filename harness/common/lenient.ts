@@ -1,6 +1,6 @@
-/** Values in place of errors and of missing entries. */
+/** Fallbacks for errors, invalid JSON and missing map entries. */
 
-/** `fallback` if `work` throws. */
+/** Result of `work`, or `fallback` if `work` throws. */
 export function orElse<T>(work: () => T, fallback: T): T {
   try {
     return work();
@@ -9,7 +9,7 @@ export function orElse<T>(work: () => T, fallback: T): T {
   }
 }
 
-/** Undefined for a text that is no JSON. */
+/** Undefined for invalid JSON. */
 export const jsonOf = (text: string | Buffer): unknown => orElse(() => JSON.parse(String(text)), undefined);
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 
 /** Uses only letters, digits and dashes, because the specification sets no rules for names. */
 export const uniqueName = (what: string): string =>
-  // Begins the suffix with a digit, by which `comparableText` masks the name and `isOwnName` knows it.
+  // Begins the suffix with a digit, by which `comparableText` and `isOwnName` recognize the name.
   `${what}-${randomInt(10)}${randomBytes(4).toString('hex').slice(1)}`;
 
 export const recordName = (what: string): string => uniqueName(`muster-${what}`);

@@ -47,8 +47,8 @@ export function startOf(pid: number): number | undefined {
 }
 
 /**
- * Fields of a process behind its name, which may contain parentheses: state, parent, group and so on; start time is the
- * 20th. An ended process has an empty state.
+ * Fields of `/proc/PID/stat` behind the process name, which may contain parentheses: state, parent, group and so on;
+ * start time is the 20th. An ended process has an empty state.
  */
 export function statOf(pid: number | string): string[] {
   const stat = orElse(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), '');

@@ -42,7 +42,7 @@ function match(characters: readonly RegExp[], text: string, index: number, from 
   }
 }
 
-/** Base64 within other bytes has three alignments. */
+/** Plain, hexadecimal and base64 forms of a secret; base64 within other bytes has three alignments. */
 function formsOf(secret: string): Form[] {
   const bytes = Buffer.from(secret);
   const [alone = '', ...inside] = [0, 1, 2].map((before) =>
@@ -104,7 +104,7 @@ const SECRET_HEADER = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)
 /** Short secrets and ordinary words are masked only as the value of a credential. */
 export const isOrdinary = (secret: string): boolean => secret.length < HEAD || isShortWords(secret);
 
-/** Shells name the working folder PWD. */
+/** False for PWD and OLDPWD, in which shells keep working folders. */
 export const isSecretName = (name: string): boolean =>
   /KEY|TOKEN|SECRET|PASSWORD/i.test(name) || (tellsSecret(name) && !/^(?:OLD)?PWD$/.test(name));
 

@@ -119,8 +119,8 @@ function inXml(text: string): Found[] {
 }
 
 /**
- * Masks all attributes within a secret, else the secret ones; returns whether an attribute makes its element's content
- * a secret.
+ * Masks all attributes of an element within a secret, and only secret attributes of other elements. Returns true if an
+ * attribute makes the content of its element a secret.
  */
 function attributesIn(
   rest: string,

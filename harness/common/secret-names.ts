@@ -1,4 +1,4 @@
-/** Masks the value behind a name such as `password` in JSON, YAML, XML, forms and addresses. */
+/** Masks secrets of known formats, and values behind names such as `password` in JSON, YAML, XML, forms and URLs. */
 
 export const MASK = '***';
 
@@ -35,7 +35,7 @@ const FORMS = new RegExp(
   'g',
 );
 
-/** Blanks and line ends between tokens of JSON, which may stand over `data` lines of an event, or be escaped. */
+/** Blanks and line ends between JSON tokens, plain or escaped, also across the `data` lines of an event. */
 const GAP = String.raw`(?:[ \t]|(?:\r?\n|\\+r\\+n|\\+n)(?:data:)?)*`;
 
 const BETWEEN = {
@@ -124,7 +124,7 @@ function option(place: Place): Found {
   return isSecretOption('--token', value) && !isShortWords(value) ? found : undefined;
 }
 
-/** Masks an element only before a closing tag, because `<token>` may be a placeholder in a sentence. */
+/** Masks an element only before a closing tag or a cut, because `<token>` may be a placeholder in a sentence. */
 function element(place: Place): Found {
   const { text, value } = place;
   const found = upTo(/<!\[CDATA\[[\s\S]{0,8000}?\]\]>|[^<]{1,8000}/y, place);

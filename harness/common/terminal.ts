@@ -64,10 +64,10 @@ const spelled = (character: string): string => `\\u${character.charCodeAt(0).toS
 export const printable = (text: string): string =>
   text.replaceAll(UNPRINTABLE, (character) => (character === '\r' ? '␍' : spelled(character)));
 
-/** Also spells out line breaks, because a target could forge a line with them. */
+/** Spells out control characters and line breaks, with which a target could forge a line. */
 export const printableLine = (text: string): string => printable(text).replaceAll('\n', '␊');
 
-/** Commands to CI runners: `::command …::` (GitHub), `##[command]` and `##vso[…]` (Azure). */
+/** Places for a blank that disables commands to CI: `::command …::` (GitHub), `##[command]`, `##vso[…]` (Azure). */
 const COMMANDS = new RegExp(`(?<=^(?:\\s|${'\u001b'}\\[[\\d;]*m)*:)(?=:\\s*[\\w-]+.*::)|(?<=##)(?=\\[|vso\\[)`, 'gim');
 
 export const withoutCiCommands = (text: string): string => text.replaceAll(COMMANDS, ' ');

@@ -40,10 +40,10 @@ export interface RetryHeaders {
   readonly date?: string | undefined;
 }
 
-/** Reads `Retry-After` (RFC 9110, section 10.2.3); negative for a past date, undefined if invalid. */
+/** Milliseconds of `Retry-After` (RFC 9110, section 10.2.3); negative for a past date, undefined if invalid. */
 export function retryAfterMs({ 'retry-after': asked = '', date = '' }: RetryHeaders): number | undefined {
   if (/^\s*\d+(\.\d+)?\s*$/.test(asked)) return Number(asked) * 1000;
-  // Refuses a bare number, which `Date.parse` may read as a year.
+  // Refuses text such as `-1`, which `Date.parse` may read as a date.
   if (!/^\s*[a-z]{3,}/i.test(asked)) return undefined;
   const named = Date.parse(asked) - (Date.parse(date) || Date.now());
   return Number.isFinite(named) ? named : undefined;

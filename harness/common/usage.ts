@@ -128,7 +128,6 @@ export function headerSecret(option: string, secret: string): string {
   );
 }
 
-/** Error with the name of its class. */
 export class NamedError extends Error {
   override name = this.constructor.name;
 }
@@ -174,7 +173,7 @@ export function untilSignal(): Promise<{ signal: EndingSignal; code: number }> {
 export const quote = (text: string): string =>
   /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Throws UsageError, which does not show the address, if it holds credentials. */
+/** Throws UsageError for an address with credentials; the message does not show the address. */
 export function refuseCredentials(option: string, { username, password }: URL): void {
   if (username + password !== '') throw new UsageError(`${option}: credentials do not belong into the address`);
 }

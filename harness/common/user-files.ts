@@ -51,7 +51,10 @@ export function replaceWith(path: string, content: string | Uint8Array, mode = 0
   }
 }
 
-/** Tests before a run that `path` can be written; returns the absolute path. Throws UsageError that names `option`. */
+/**
+ * Makes the folder of `path`, and tests before a run that `path` can be written. Returns the absolute path. Throws
+ * UsageError that names `option`.
+ */
 export function prepareFile(option: string, path: string): string {
   const file = resolve(path);
   try {

@@ -117,9 +117,9 @@ export interface PollTime {
 }
 
 export interface PollOptions {
-  /** Time until the last call of `look`; `Infinity` sets no limit. */
+  /** Milliseconds until the last call of `look`; `Infinity` sets no limit. */
   timeoutMs: number;
-  /** Default 25. */
+  /** Milliseconds after the first call of `look`. Default 25. */
   firstPauseMs?: number;
   growth?: number;
   longestPauseMs?: number;
@@ -142,7 +142,10 @@ const systemTime: PollTime = {
   sleep: (ms, signal) => delay(ms, undefined, { signal }).catch(() => {}),
 };
 
-/** Throws after `timeoutMs` or an abort. `what` completes the message "waiting for …". */
+/**
+ * Throws `timeoutError` or PollTimeout after `timeoutMs`, or the reason of an abort. `what` completes the message
+ * "waiting for …".
+ */
 export async function poll<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,

@@ -64,6 +64,6 @@ export function largestProfile(api: Target, capabilities: ReadonlySet<Capability
 export const isWithin = (api: Target, { has }: Profile, needs: readonly Capability[]): boolean =>
   needs.every((need) => has.includes(need) || isCondition(api, need));
 
-/** Capability that no profile needs: a way to reach a target, or an optional feature. */
+/** True for a capability that no profile of `api` needs: a way to reach a target, or an optional feature. */
 export const isCondition = (api: Target, capability: Capability): boolean =>
   !PROFILES[api].some(({ has }) => has.includes(capability));

@@ -233,7 +233,7 @@ export const SENTENCES: readonly Sentence[] = [
 ];
 
 const BETWEEN = / … | \| /;
-/** Characters; a shorter part, such as a number, could match by accident. */
+/** Characters of the shortest part that counts, because a shorter part, such as a number, could match by accident. */
 const LEAST_CHARACTERS = 12;
 
 /** Caches parts, because every sentence is compared with every clause. */

@@ -68,7 +68,7 @@ async function runLine(
   return { how, code, wrote: last.filter((text) => text !== '').join('\n'), leftBehind: group.leftBehind };
 }
 
-/** A slow first run raises the timeout. */
+/** Milliseconds of the timeout after a fast first run; a slow first run raises the timeout. */
 const LEAST_TIMEOUT_MS = 10_000;
 const TIMES_THE_FIRST = 5;
 /** Long, because a slow variant is correct. */
@@ -108,11 +108,11 @@ export interface MutationResults {
   readonly first: Ended;
   readonly subjects: readonly MutationSubject[];
   readonly testTimeoutMs: number | undefined;
-  /** Reason why the results mean nothing, e.g. the tests later failed on the correct server. */
+  /** Reason why the results are invalid, e.g. the tests later failed on the correct server. */
   readonly flaky: string | undefined;
 }
 
-/** An abort gives the results so far, or rejects during the first run. */
+/** Resolves with the results so far after an abort, but rejects if the abort comes during the first run. */
 export async function runMutation(world: SubjectSource, options: MutateOptions): Promise<MutationResults> {
   const { listener } = options;
   const { first, taken } = await firstRun(world, options);

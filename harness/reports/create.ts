@@ -29,8 +29,8 @@ export const REPORT_FORMATS: readonly string[] = FORMATS.map(({ name }) => name)
 export const REPORT_FORMATS_TEXT = `${REPORT_FORMATS.join(', ').replace(/, (\w+)$/, ' or $1')}, each with =FILE`;
 
 /**
- * If a document goes to stdout, all other reporters write to stderr. Throws UsageError for an unknown format, or a file
- * that cannot be written or is reserved in `places`.
+ * Creates a reporter for each of `specs`; if a document goes to stdout, live formats write to stderr. Throws UsageError
+ * for an unknown format, two documents on stdout, or a file that cannot be written or is reserved in `places`.
  */
 export function createReporters(
   specs: readonly string[],

@@ -60,7 +60,10 @@ const REQUEST_LINES = /^[!-~]{1,20} [!-~]+ HTTP\/\d/gm;
 const problemOf = ({ method, url, error }: Recorded): string | undefined =>
   error?.startsWith(`${method} ${url}: `) === true ? error.slice(`${method} ${url}: `.length) : error;
 
-/** Cuts a text and appends its number of characters; a text that was cut before keeps the number it has. */
+/**
+ * Cuts a text longer than `limit` to 200 characters, and appends its original number of characters; a text that was cut
+ * before keeps its number.
+ */
 export const shortened = (text: string, limit: number): string =>
   text.length <= limit
     ? text
@@ -71,7 +74,7 @@ const headersOf = (headers: Readonly<Record<string, string>> = {}, isShown: (nam
     .filter(([name]) => isShown(name.toLowerCase()))
     .map(([name, value]) => printable(`${name}: ${shortened(value, URL)}`).replaceAll('\n', ' '));
 
-/** Tells the header `Date` from the word `date`. */
+/** Finds names of headers in a text; the header `Date` differs from the word `date` by its capital or a colon. */
 const namedIn =
   (text: string) =>
   (name: string): boolean => {

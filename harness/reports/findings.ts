@@ -86,7 +86,7 @@ interface Look {
   colour: Extract<Format, string>;
 }
 
-/** The weightiest outcome first. */
+/** Looks by outcome, in descending weight of the outcomes. */
 const LOOKS: Readonly<Record<Outcome, Look>> = {
   fail: { word: 'failed', symbol: '✗', colour: 'red' },
   blocked: { word: 'blocked', symbol: '■', colour: 'red' },
@@ -193,7 +193,7 @@ export function counterexample({ counterexample: value }: CheckResult): string |
   return text.length <= COUNTEREXAMPLE ? text : `${text.slice(0, COUNTEREXAMPLE)}… (${text.length} characters)`;
 }
 
-/** Characters; a shell may reject a longer line. */
+/** Maximum characters of a command line, because a shell may reject a longer one. */
 const TRY = 4000;
 
 export const scriptLines = ({ script }: CheckResult): string[] | undefined =>

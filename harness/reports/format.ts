@@ -110,7 +110,7 @@ export function reportWriter<Value>(
       try {
         deliverReport(path, format.text(value, path === undefined), stdout);
       } catch (error) {
-        // Writes the others, because the run may have taken hours.
+        // Writes the other formats before it throws, because the run may have taken hours.
         failures.push(error);
       }
     }

@@ -32,7 +32,7 @@ import {
 import { type LiveFormat, writeReport } from './format.ts';
 import { coverageLine, headlineOf } from './verdict.ts';
 
-/** Per kind and step; GitHub drops further annotations silently. */
+/** Maximum annotations of a kind in a step; GitHub drops further annotations silently. */
 const ANNOTATIONS = 10;
 
 /** `file` replaces `$GITHUB_STEP_SUMMARY`. */
@@ -48,7 +48,10 @@ export const githubFormat: LiveFormat = {
   }),
 };
 
-/** Errors, then warnings, then the verdict. A blocked check only warns, because no requirement failed. */
+/**
+ * Errors, then warnings, then the verdict. A blocked check is a warning, because no requirement failed; it is an error
+ * after a fault in Muster.
+ */
 export function annotations(report: Report): string[] {
   const { word, meaning } = headlineOf(report);
   const annotation = (group: FindingGroup): Annotation => [titleOf(group.lead), words(group)];

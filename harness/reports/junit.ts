@@ -84,7 +84,7 @@ function failure(result: CheckResult, detail: string, by: string | undefined): s
   return element('failure', { message, type: `${level} ${section}` }, detail);
 }
 
-/** Jenkins reads the attribute and GitLab the content. */
+/** Writes the message twice, because Jenkins reads the attribute and GitLab the content. */
 const skipped = (message: string): string[] => [element('skipped', { message }, message)];
 
 function verdict(result: CheckResult, detail: string): string[] {

@@ -217,7 +217,7 @@ function decidedBlocks(report: Report, options: PrettyOptions): string[][] {
 function watched({ watched: seen }: Report, { paint, columns }: PrettyOptions): string[] {
   if (seen === undefined) return [];
   const { connections, exchanges, events, gaps } = seen;
-  // A HAR need not name connections.
+  // Omits an unknown number of connections, because a HAR need not name connections.
   const known = connections > 0 || exchanges === 0 ? [plural(connections, 'connection')] : [];
   const much = [...known, plural(exchanges, 'exchange'), plural(events, 'event')].join(', ');
   return [

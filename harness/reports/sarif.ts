@@ -55,7 +55,7 @@ export const sarifFormat = jsonDocument('sarif', (report) => {
   };
 });
 
-/** Characters that code scanning accepts. */
+/** Maximum characters of a description that code scanning accepts. */
 const LONGEST_DESCRIPTION = 1024;
 const REGION = { startLine: 1, startColumn: 1, endLine: 1, endColumn: 2 };
 

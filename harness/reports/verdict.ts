@@ -123,7 +123,7 @@ function replayed({ checks }: Report, before: Readonly<Record<string, Outcome>>)
   return { word, good: gone.length === ids.length, meaning: meaning.join('; ') };
 }
 
-/** E.g. `28 of 88 checks decided: 41 need drive (add --control ADDRESS), 4 left out by --fast`. */
+/** Coverage in words, e.g. `28 of 88 checks decided: 41 need drive (add --control ADDRESS), 4 left out by --fast`. */
 export function decided(coverage: Coverage): string {
   const { checks, decided: count, undecided } = coverage;
   const reasons = reasonsOf(undecided);
@@ -141,7 +141,7 @@ export const isUndriven = ({ undecided }: Coverage): boolean =>
 export const toneOf = ({ coverage }: Report, { good }: Headline): 'pass' | 'warn' | 'fail' =>
   good ? (isUndriven(coverage) ? 'warn' : 'pass') : 'fail';
 
-/** Undefined for a replay, or for an unreachable target without failures. */
+/** Coverage in words; undefined for a replay, or for an unreachable target without failures. */
 export const coverageLine = (report: Report): string | undefined =>
   showsCoverage(report) ? decided(report.coverage) : undefined;
 

@@ -67,8 +67,9 @@ interface Scope {
 }
 
 /**
- * Sets excused findings to `known` or `flaky`, and checks that pass despite an entry to `fixed`, unless the entry is
- * `flaky`. Adds a `fixed` result for an entry of an unknown check, and for an expired entry of a warning.
+ * Sets excused findings to `known` or `flaky`, and checks that pass despite an entry to `fixed`, or to `flaky` if all
+ * their entries are flaky and not expired. Adds a `fixed` result for an entry of an unknown check, and for an expired
+ * entry of a warning.
  * @param today YYYY-MM-DD
  */
 export function applyBaseline(

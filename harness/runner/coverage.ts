@@ -14,7 +14,8 @@ export const DECIDED: ReadonlySet<Outcome> = new Set(['pass', 'fail', 'warn', 'k
 
 /**
  * Counts the decided checks of the requirement set, or with `ofProfile` of the profile.
- * In a profile, an undecided check counts as decided if a different check decided the same requirement.
+ * In a profile, two more kinds of check count as decided: an undecided check if a different check decided the same
+ * requirement, and a check that ran and ended as not applicable.
  */
 export function coverageOf(
   plan: CoveredPlan,
@@ -54,7 +55,7 @@ export function coverageOf(
   };
 }
 
-/** Reasons why a named profile is not decided. A narrowed run excuses checks that it leaves out, but no others. */
+/** Reasons why a named profile is not decided. A narrowed run excuses left-out and blocked checks, but no others. */
 export function openOfProfile(
   { isNamed, narrowedBy, profile }: Pick<Plan<never>, 'isNamed' | 'narrowedBy' | 'profile'>,
   { undecided }: Coverage,

@@ -9,7 +9,7 @@ import type { Api, Check, Requirement, RequirementSet, Suite } from './types.ts'
  */
 export const REQUIREMENT_SETS: readonly string[] = ['2026-11-21', '2026-11-22', '2026-11-23', '2026-11-25'];
 
-/** By default the newest set. `date`: YYYY-MM-DD. Throws UsageError for an unknown date. */
+/** Requirement set of `date` (YYYY-MM-DD), by default the newest. Throws UsageError for an unknown date. */
 export function requirementSet<Context>(suite: Suite<Context>, date?: string): RequirementSet {
   const chosen = date ?? suite.requirementSets.at(-1) ?? '';
   if (!suite.requirementSets.includes(chosen))
@@ -62,7 +62,10 @@ export function checks<Context>() {
   };
 }
 
-/** A rule that examined no case ends as undecided. `traffic`: words for the deciding traffic. */
+/**
+ * Returns the function that declares rules of one API. A rule without an examined case ends as undecided, and `traffic`
+ * then names the traffic that decides the rule.
+ */
 export function rules<Context>() {
   return (
     requirement: Requirement,
@@ -79,7 +82,7 @@ export function rules<Context>() {
 /**
  * Joins lists of checks into a suite.
  * @param sets dates of the requirement sets, oldest first
- * @throws Error for a duplicate check id, a requirement with two texts, or an unknown `since` or `until`
+ * @throws Error for a duplicate check id, two requirements with one id, or an unknown `since` or `until`
  */
 export function suite<Context>(
   api: Api,

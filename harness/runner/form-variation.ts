@@ -21,7 +21,7 @@ export class FormVariation {
   /** Form by the id of a check whose finding shows in this form only. */
   readonly found = new Map<string, Form>();
 
-  /** `isReplay`: asks each check in the usual form too, because its finding may show only there. */
+  /** `isReplay`: runs each check in the usual form too, because its finding may show only there. */
   constructor(seed: number, { isReplay = false } = {}) {
     this.#seed = seed;
     this.#isReplay = isReplay;
@@ -71,7 +71,7 @@ export class FormVariation {
   }
 }
 
-/** A request in any form may be refused, but must not end the target. */
+/** True for a finding in a form with a `promise`, or of a target that ended; other forms may be refused. */
 const counts = (first: CheckResult, { promise }: Form): boolean =>
   isFinding(first) && (promise !== undefined || first.expected === GOES_ON);
 

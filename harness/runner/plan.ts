@@ -49,7 +49,7 @@ export interface Plan<Context> {
   size: number;
   profile: Profile;
   profileSize: number;
-  /** True if the user named the profile. */
+  /** True if the user named a profile other than `core`. */
   isNamed: boolean;
   requirements: RequirementSet;
   narrowedBy: string[];

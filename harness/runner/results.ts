@@ -57,7 +57,7 @@ export function replayCommand({ command, seed, file }: ReplayOptions, result: Ch
   return [command, '--only', result.id, ...(result.seen_by ?? []), '--seed', String(seed)].join(' ');
 }
 
-/** Characters of a report's texts, by field. */
+/** Maximum characters of a report's texts, by field. */
 const LIMITS: Readonly<Record<string, number>> = {
   expected: 1000,
   actual: 1000,

@@ -47,7 +47,10 @@ const GRACE_MS = 1000;
 const MOST_ATTEMPTS = 3;
 const SHOWN = 600;
 const SHOWN_IN_OBSERVATION = 200;
-/** Replaces an error by a more exact one, e.g. a timeout by the end of the target's process. */
+/**
+ * Replaces an error by a more exact one, e.g. a timeout by the end of the target's process. `standing`: accepts the
+ * error as exact.
+ */
 type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
 
 /** Never rejects. The caller must redact secrets in the result. */

@@ -220,7 +220,7 @@ function reportOf<Context>(
   const unrepeated = Object.keys(options.replayOf?.outcomes ?? {}).filter((id) => !decided.has(id));
   const unmet = [
     ...unmetDemands(options.demands ?? {}, coverage, target.capabilities),
-    // Leaves a whole run to `profile_coverage`, which says the same.
+    // Adds nothing for a whole run, because `profile_coverage` already lists its undecided checks.
     ...(plan.narrowedBy.length > 0 ? openOfProfile(plan, ofProfile) : []),
     ...(unrepeated.length === 0 ? [] : [`not decided in the replay: ${unrepeated.join(', ')}`]),
     ...(options.watched?.answers === 0 ? ['no answer of the server was seen'] : []),

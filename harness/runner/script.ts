@@ -15,7 +15,10 @@ interface Known {
   value: string;
 }
 
-/** Undefined without a control call, or if the shell line of a step is missing, too long, or more than one line. */
+/**
+ * Undefined without a control call, or if the shell line of a step is missing, a comment, too long, or more than one
+ * line.
+ */
 export function scriptOf(steps: readonly Step[] | undefined): string | undefined {
   if (steps === undefined || !steps.some((step) => 'drive' in step)) return undefined;
   const used = new Set<Known>();

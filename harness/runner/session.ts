@@ -37,9 +37,9 @@ export type Measure = keyof typeof MEASURES;
 const KEPT_MEASUREMENTS = 5;
 /** More than other measurements, because agents that sync once a second publish at varying speed. */
 const KEPT_PUBLISHED = 20;
-/** Milliseconds to publish an event, from which the event counts as delayed until a sync of the target. */
+/** Milliseconds of publishing, from which an event counts as delayed until the target's next sync. */
 const WAITED_MS = 500;
-/** Events in a batch, from which their average duration counts as the target's speed. */
+/** Smallest batch, in events, whose average duration per event counts as the target's speed. */
 export const TELLING_BATCH = 10;
 /** Share of `--max-time` after which checks with much work no longer start on a slow target. */
 const SHARE_OF_SLOW = 1 / 4;
@@ -136,7 +136,7 @@ export class Session {
     return asked.some((what) => this.typicalMs(what) >= MEASURES[what].slowMs);
   }
 
-  /** True if the median duration is slow; some events are fast even on an agent that syncs once a second. */
+  /** True if the median event is delayed; a median, because an agent that syncs once a second has fast events too. */
   get publishesSlowly(): boolean {
     const recent = this.#recent('publish').toSorted((one, other) => one.ms - other.ms);
     return (recent[Math.floor(recent.length / 2)]?.ms ?? 0) >= WAITED_MS;
@@ -214,7 +214,7 @@ const LONGEST_OWN_PAUSE_MS = 2000;
 
 export interface Throttling<A> {
   gate?: Gate;
-  /** Remembers that requests are refused for long, for callers with gates of their own. Default: `gate`. */
+  /** Gate whose `isUsedUp` is shared by callers with separate `gate`s. Default: `gate`. */
   quota?: Gate;
   signal: AbortSignal | undefined;
   isThrottled(answer: A): boolean;
@@ -228,7 +228,10 @@ interface Throttled {
   readonly headers: RetryHeaders;
 }
 
-/** Undefined for 503 without `Retry-After`, which may mean something else than the rate of requests. */
+/**
+ * Milliseconds before the next attempt; undefined for 503 without `Retry-After`, which may have another cause than the
+ * rate of requests.
+ */
 export function throttledPauseMs({ status, headers }: Throttled, attempt: number, longestMs: number) {
   const ownMs = backoffMs({ firstMs: SHORTEST_PAUSE_MS, longestMs: LONGEST_OWN_PAUSE_MS }, attempt);
   const pauseMs = retryAfterMs(headers) ?? (status === 429 ? ownMs : undefined);

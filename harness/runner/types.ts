@@ -106,7 +106,8 @@ export const OUTCOMES = [
 /**
  * `fail`: violates a MUST. `warn`: violates a SHOULD.
  * `not_applicable`: a capability is missing, an option excludes the check, or the target is free to choose.
- * `undecided`: too little was seen. `blocked`: the set-up, an essential premise or Muster failed, or the run ended.
+ * `undecided`: too little was seen. `blocked`: the set-up, the connection, an essential premise or Muster failed, or
+ * the time of the run or of the check ended.
  * `known`: fails as the baseline expects. `flaky`: may fail, as the baseline expects.
  * `fixed`: passes although the baseline expects a failure.
  */
@@ -153,7 +154,7 @@ export interface TargetHooks {
 }
 
 export interface CheckContext {
-  /** Ends the check if `holds` is false: as `fail`, or as `warn` for a SHOULD requirement. */
+  /** Ends the check if `holds` is false: a MUST as `fail`, a SHOULD as `warn`, an INFO as `pass` with a remark. */
   must(holds: unknown, finding: { expected: string; actual: unknown; counterexample?: unknown }): asserts holds;
   /** Records a violated SHOULD if `holds` is false, and continues; an otherwise passing check ends as `warn`. */
   should(holds: unknown, finding: { expected: string; actual: unknown }): void;
@@ -182,13 +183,13 @@ export interface CheckContext {
     options?: PropertyOptions<NoInfer<T>>,
   ): Promise<void>;
   readonly session: Session;
-  /** True if another check has reported the deviation; the report then lists the deviation as tolerated. */
+  /** True if a check of another requirement has reported the deviation; the report then lists it as tolerated. */
   allowsFor(deviation: Deviation): boolean;
   /** True if the check decides a SHOULD or INFO; its timeouts do not shorten the waits of MUST checks. */
   readonly lenient: boolean;
   /** True if the failure of a premise may explain a finding of the check. */
   readonly follows: boolean;
-  /** Seed of this check, derived from `--seed` and the check id only. */
+  /** Seed of this check, derived from `--seed` and the check id only; in a replay, the seed of the finding. */
   readonly seed: number;
   /** Seed of the run, the same in every check. */
   readonly runSeed: number;
@@ -291,8 +292,8 @@ export interface Report {
   /** Options that excluded checks, e.g. `--only`, `--fast`. */
   narrowed_by: string[];
   /**
-   * False if options excluded checks, the profile was not decided, a check was blocked, a demand was unmet, or the run
-   * was interrupted.
+   * False if options excluded checks, the profile was not decided, a check was blocked, a demand was unmet, no check
+   * was decided, or the run was interrupted.
    */
   complete: boolean;
   started_at: string;
@@ -305,7 +306,7 @@ export interface Report {
   profile_coverage: Coverage;
   /** Unmet demands as sentences, e.g. of `--require`, or of a watch that saw no answer; the run is then incomplete. */
   unmet?: string[];
-  /** Declared and observed values of the target; a difference makes the run incomplete. */
+  /** Declared and observed values of the target; a difference rules out the exit code 0, but not `complete`. */
   declarations?: Declaration[];
   unreachable?: string;
   interrupted?: true;

@@ -1,10 +1,10 @@
-/** Errors by which a check ends early; any other error blocks the check. */
+/** Errors by which a check ends early. Any other error blocks the check, except NoAnswer, which is a violation. */
 
 import type { Redactor } from '../common/redact.ts';
 import { NamedError } from '../common/usage.ts';
 import type { Finding } from './types.ts';
 
-/** Ends a check as `fail` or `warn`, by the level of its requirement. */
+/** Ends a check as `fail`, `warn` or, for an INFO, `pass`, by the level of the finding or else of the requirement. */
 export class Violation extends NamedError {
   readonly finding: Finding;
   constructor(finding: Finding) {
@@ -43,7 +43,7 @@ export class RunOver extends NamedError {
   }
 }
 
-/** Masks secrets before the cut to `limit` characters. */
+/** Text of `value`, cut to `limit` characters after `redactor` has masked secrets. */
 export function shortText(value: unknown, limit = 600, redactor?: Pick<Redactor, 'excerpt'>): string {
   const text =
     typeof value === 'string'

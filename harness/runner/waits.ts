@@ -25,7 +25,7 @@ const KNOWN_SHARES = { usual: 1 / 2, alike: 1 / 8 };
 const FACTOR_WHERE_SLOW = 3;
 
 export const WAIT_POLICIES = {
-  /** Halves the wait for `files`, because checks look for files only after a deployment is archived. */
+  /** Halves the wait for `files`, because checks wait for the removal of files only once a deployment is inactive. */
   device: {
     timesSlowest: 5,
     shortestMs: (patienceMs, isKnown) => Math.min(isKnown ? SHORTEST_WAIT_MS / 2 : SHORTEST_WAIT_MS, patienceMs / 2),
@@ -58,8 +58,8 @@ export class Waits {
   }
 
   /**
-   * Milliseconds: `patienceMs` at first, less after a timeout or fast successes of similar waits.
-   * Timeouts of `lenient` checks, which decide a SHOULD, do not shorten the waits of other checks.
+   * Milliseconds to wait: `patienceMs` at first, more on a slow target if the policy adapts, less after a timeout or
+   * fast successes of similar waits. Timeouts of `lenient` checks do not shorten the waits of MUST checks.
    */
   within(kind: string, patienceMs: number, lenient = false): number {
     const { timesSlowest, ofAnyKind, shortestMs, adapts, shares } = this.#policy;

@@ -109,8 +109,8 @@ async function reach(
 }
 
 /**
- * Sent together; a single answer proves a reachable device. Asks for events by HEAD, which opens no stream, because a
- * device may limit its streams.
+ * Requests sent together; a single answer proves that the device is reachable. HEAD asks for events without a stream,
+ * because a device may limit its streams.
  */
 const ASKED_FIRST = [{ path: '/deployments/current' }, { method: 'HEAD', path: '/events' }];
 

@@ -11,10 +11,10 @@ import { type PlatformSettings, platformSettings } from './settings.ts';
 import { TargetLife } from './target-life.ts';
 import { NOWHERE, webAddress, webEndpoint } from './transports/index.ts';
 
-/** Section 9 of the specification. */
+/** Base path of the Platform API (section 9 of the specification). */
 const BASE_PATH = '/beta';
 
-/** Throws UsageError if the options name no target; reports all other failures in `unreachable`. */
+/** Throws UsageError for invalid options or an invalid target file; reports failures of the target in `unreachable`. */
 export async function openPlatformTarget(options: PlatformTargetOptions): Promise<OpenPlatformTarget> {
   const { redactor, patienceMs = PATIENCE_MS } = options;
   const settings = platformSettings(options);
@@ -84,7 +84,7 @@ function clientOf(settings: PlatformSettings, started: Started | undefined, opti
   });
 }
 
-/** Sent together; a single answer proves a reachable platform. */
+/** Requests sent together; a single answer proves that the platform is reachable. */
 const ASKED_FIRST = ['/devices', '/config_types'].map((path) => ({ path, query: { limit: 1 } }));
 
 const ENOUGH = 3;
@@ -98,7 +98,7 @@ async function probePlatform(http: HttpClient, versionHeader: string) {
   const { items } = await listDevices(http, gate, 100);
   const withStatus = (status: string): string | undefined =>
     items.find((item) => item.status === status && typeof item.id === 'string')?.id as string | undefined;
-  // Keeps a version that fails, so that checks find its failure; a refused one need not be supported.
+  // Keeps a version with a server error, so that checks report it; a refused version need not be supported.
   const isServed = (status = 404): boolean => status === 200 || (status >= 500 && status !== 501);
   return {
     versions: SUPPORTED_VERSIONS.filter((_, at) => isServed(answers[at]?.status)),

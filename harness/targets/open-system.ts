@@ -26,7 +26,7 @@ export function openSystemTarget({ device, platform, links, ...rest }: SystemPar
   const restore = (): void => {
     for (const link of links ?? []) link.restore();
   };
-  // Outlives a check, because the next one repeats a start that failed.
+  // State shared by all checks, because a later check repeats a failed start.
   let isStopped = false;
   return {
     description,

@@ -55,7 +55,10 @@ export interface SystemContext extends TargetHooks {
   readonly platform: PlatformContext;
   readonly device: DeviceContext;
   readonly deviceId: string;
-  /** Cuts the agent's connection to the platform, or stops an agent with the capability `restart`. */
+  /**
+   * Cuts the agent's connection to the platform, or stops an agent with the capability `restart`. Throws ControlError
+   * if neither is possible.
+   */
   offline(): Promise<void>;
   online(): Promise<void>;
 }
@@ -97,7 +100,7 @@ export interface OpenedTarget<Context> extends AsyncDisposable {
   readonly capabilities: ReadonlySet<Capability>;
   /** Reason and hint if the target cannot be checked. Not thrown, because an unreachable target gets a report. */
   readonly unreachable: string | undefined;
-  /** Last output on the target's standard error; empty if Muster did not start the target. */
+  /** Last output of the target; empty if Muster did not start the target. */
   diagnostics(): Promise<string>;
   /** Removes the target's digest after the run if the executable has changed. */
   conclude(): void;

@@ -20,7 +20,7 @@ const OTHERS_MS = 5000;
 const BACK_MS = 2000;
 const ANSWER_MS = 2000;
 const MOST_ASKED = 10;
-/** Milliseconds from which the simplest request proves that the target stood still. */
+/** Milliseconds that the simplest request must take to prove a standstill of the target. */
 const STILL_MS = 100;
 /** Milliseconds of a standstill of Muster, after which a server may have given up a connection. */
 const HELD_UP_MS = 2000;

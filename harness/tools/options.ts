@@ -76,7 +76,7 @@ interface Tested {
   failureMessages?: string[];
 }
 
-/** vitest's JSON format, in the file that `.ci/steps.ts` names. */
+/** Writes results in vitest's JSON format to the file that `.ci/steps.ts` names; writes nothing without that name. */
 export function writeTestResults(file: string, passed: number, tests: readonly Tested[]): void {
   const report = process.env['MUSTER_TEST_RESULTS'];
   if (report === undefined) return;

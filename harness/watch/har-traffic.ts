@@ -7,10 +7,10 @@ import type { Body, Ended, TakeTraffic, Traffic } from './traffic.ts';
 
 type Entry = NonNullable<ReturnType<typeof entryIn>>;
 
-/** Name of Chromium in the HAR field `creator`; it omits the headers in LEFT_OUT by default. */
+/** Name of Chromium in the HAR field `creator`; Chromium omits the headers in LEFT_OUT by default. */
 const CHROMIUM = 'WebInspector';
 const LEFT_OUT = ['authorization', 'cookie'];
-/** Stands for credentials that may have been sent, so that no rule takes the request for one without any. */
+/** Placeholder for credentials that may have been sent, so that no rule judges the request as unauthenticated. */
 const UNSEEN = ['cookie', '***'] as const;
 
 type Fields = Record<string, unknown>;

@@ -20,7 +20,7 @@ export interface PlainJudged {
 export interface Seen {
   connections: number;
   exchanges: number;
-  /** Final answers, including unfinished answers. */
+  /** Answers with a final status (200 or above), even if the rest of the answer is missing. */
   answers: number;
   events: number;
   lost: Record<string, number>;
@@ -44,7 +44,7 @@ interface JudgeOptions {
 /** Credentials masked in every encoding; further credentials are masked only unencoded. */
 const MOST_SECRETS = 20;
 const LONGEST_SECRET = 1000;
-/** Distinct reasons counted; a peer may cause any number. */
+/** Maximum number of distinct reasons, because a peer may cause any number. */
 const MOST_REASONS = 50;
 const LONGEST_REASON = 200;
 /** Request headers that rules read; remembered requests keep no others, to save memory. */
@@ -169,7 +169,7 @@ export class TrafficJudge {
       asked: new RequestEvidence({ method, target, headers: shown }, server, this.redactor),
       connection,
       isOfApi,
-      // A page may have event sources of its own beside the API's.
+      // Excludes event streams outside the API, because a web page may have its own.
       isOfEvents: isOfApi && [base, DEVICE_API_PREFIX].some((each) => path.endsWith(`${each}/events`)),
       stream: {},
     });

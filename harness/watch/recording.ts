@@ -32,7 +32,7 @@ interface RecordOptions {
 /** Characters written together, because a system call for each line is slow. */
 const MOST_TOGETHER = 65_536;
 
-/** Throws the system's error if the file cannot be created. */
+/** Throws the system's error if the file cannot be created, or Error for a path that is no regular file. */
 export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions): RecordingSink {
   const file = new RecordFile(path, limit, (part) => `${printableJson({ ...head, part })}\n`);
   let lines = '';

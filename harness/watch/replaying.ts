@@ -10,7 +10,7 @@ import type { TakeTraffic, Traffic } from './traffic.ts';
 const MOST_SHOWN = 80;
 /** Characters of a recording's line, so that an endless line does not fill the memory. */
 const MOST_IN_LINE = 64 * 1024 * 1024;
-/** Bytes of a recording's first line; a longer line begins another file, such as HAR. */
+/** Maximum bytes of a recording's first line; a longer line begins a file of another kind, such as HAR. */
 const LONGEST_HEAD = 64 * 1024;
 const HAR = /^\uFEFF?\s*\{\s*"log"\s*:/;
 

@@ -7,7 +7,7 @@ export interface Body {
   readonly text?: string;
   readonly base64?: string;
   readonly size: number;
-  /** Set if only the beginning is kept; the hash covers the whole body. */
+  /** Set if only the beginning is kept; the hash covers the whole body, and is '' if unknown, as in a HAR. */
   readonly cut?: { readonly sha256: string };
 }
 

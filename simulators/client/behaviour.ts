@@ -17,7 +17,7 @@ export interface Envelope {
 
 export interface Interruption {
   status: number | undefined;
-  /** Consecutive attempts without an event. */
+  /** Consecutive attempts without an event; for a call, number of earlier attempts. */
   attempt: number;
   retryMs: number | undefined;
   retryAfterMs: number | undefined;
@@ -46,7 +46,7 @@ export interface FollowBehaviour {
   envelope(block: Block): Envelope | undefined;
   typeOf(envelope: Envelope, block: Block): string | undefined;
   idOf(envelope: Envelope, block: Block): string | number;
-  /** Delay between reading an event and printing it; the event is lost if its stream ends before. */
+  /** Milliseconds between reading an event and printing it; the event is lost if its stream ends first. */
   handsOnAfterMs: number;
   /** Number of events after which the client leaves a stream and opens the next stream. */
   mostEvents: number;

@@ -48,7 +48,7 @@ export function controlRefusal(request: IncomingMessage, token: string): Control
   return { status: 415, code: 'unsupported_media_type', message: 'a body is sent with Content-Type: application/json' };
 }
 
-/** A web page may point any other host name to the loopback port. */
+/** Accepted host names, because a web page may point any other name to the loopback port. */
 const HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
 function webPageRefusal({ headers, headersDistinct }: IncomingMessage): ControlRefusal | undefined {

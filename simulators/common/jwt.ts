@@ -5,7 +5,7 @@ import { parseObject } from '../../harness/common/lenient.ts';
 
 type JsonObject = Record<string, unknown>;
 
-/** Unverified until a `verified` function accepts its signature. */
+/** Token whose claims are unverified until `verifiedHs256` or `isValidRs512` accepts the signature. */
 export interface Jwt {
   header: JsonObject;
   claims: JsonObject;

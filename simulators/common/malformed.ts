@@ -7,7 +7,7 @@ export interface Exchange {
   response: ServerResponse;
 }
 
-/** The connection must close after the response, so that no further response may follow. */
+/** True if the connection must close after the response, so that no further response may follow. */
 export const isLastWord = ({ request, response }: Exchange): boolean =>
   response.writableEnded && (!response.shouldKeepAlive || !request.complete);
 

@@ -9,7 +9,7 @@ import type { Shape } from '../../harness/contract/shape.ts';
 export interface SenderRequest {
   method: ApiRequest['method'];
   path: string;
-  /** Callers must not change them, because the sender may cache the encoded headers. */
+  /** Headers that callers must not change, because the sender may cache the encoded headers. */
   headers: Readonly<Record<string, string>>;
   body: string | null;
 }
@@ -30,7 +30,7 @@ export interface AnswerHandler {
 }
 
 export interface Sender {
-  /** A `patient` request may wait for a free connection. */
+  /** A `patient` request may wait behind other requests, so that a burst opens few connections. */
   send(request: SenderRequest, handler: AnswerHandler, patient?: boolean): void;
   destroy(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export interface Answer {
 
 export interface ExchangeOptions extends SenderRequest {
   signal?: AbortSignal | undefined;
-  /** Called after any wait for a connection. */
+  /** Called when the request is sent, after any wait for a connection. */
   onSent?: (() => void) | undefined;
   patient?: boolean | undefined;
 }
@@ -149,7 +149,7 @@ export interface ApiRequest {
   body?: object;
   signal?: AbortSignal;
   onSent?: (() => void) | undefined;
-  /** May wait for a free connection, e.g. as one of many simultaneous requests. */
+  /** True if the request may wait behind others, e.g. as one of many simultaneous requests. */
   patient?: boolean | undefined;
 }
 
@@ -157,7 +157,7 @@ export interface PlatformHttpOptions {
   baseUrl: URL;
   /** Certificate authority of the platform, PEM. */
   ca?: string | Buffer | undefined;
-  /** Default 32; further requests wait. */
+  /** Maximum number of connections, default 32; further requests wait. */
   connections?: number | undefined;
   /** Runs when a request waits for a connection. */
   onCrowded?: (() => void) | undefined;
@@ -242,7 +242,7 @@ export class PlatformHttp {
   }
 }
 
-/** Without the query, so that equal failures of several pages have one message. */
+/** Method and path without the query, so that equal failures of several pages have one message. */
 const named = ({ method, path }: Pick<ApiRequest, 'method' | 'path'>): string =>
   `${method} ${path.replace(/\?.*/, '')}`;
 

@@ -86,7 +86,7 @@ type Deed = 'forward' | 'late' | 'refuse' | 'fail' | 'garbage' | 'hang' | 'lie' 
 export interface UnwillingControl {
   name: string;
   summary: string;
-  /** Matches the reason of a blocked check; undefined for a control that is only slow. */
+  /** Matches the reason of a blocked check; undefined if the control need not block any check. */
   reason?: RegExp;
   /** `made`: number of earlier calls; `random` is seeded. */
   deed(call: Call, made: number, random: Random): Deed;

@@ -54,7 +54,7 @@ function planted<B>(
   return combined(all, base);
 }
 
-/** Rejects with RangeError or ConflictError. */
+/** Rejects with RangeError for an unknown name, and with ConflictError for names that exclude each other. */
 export async function deviceOptions(given: Partial<DeviceOptions> & Planted): Promise<Partial<DeviceOptions>> {
   const { defect, variant, ...options } = given;
   if (defect === undefined && variant === undefined) return options;
@@ -62,7 +62,7 @@ export async function deviceOptions(given: Partial<DeviceOptions> & Planted): Pr
   return { ...options, behaviour: planted(given, 'device', await CATALOGUES.device(), base) };
 }
 
-/** Rejects with RangeError or ConflictError. */
+/** Rejects with RangeError for an unknown name, and with ConflictError for names that exclude each other. */
 export async function platformOptions(given: PlatformOptions & Planted): Promise<PlatformOptions> {
   const { defect, variant, ...options } = given;
   if (defect === undefined && variant === undefined) return options;

@@ -1,4 +1,4 @@
-/** Replaceable decisions of the simulated device; `referenceBehaviour` is correct, each defect replaces a few. */
+/** Replaceable decisions of the simulated device; each defect replaces a few of the correct `referenceBehaviour`. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -203,7 +203,7 @@ export const referenceBehaviour: DeviceBehaviour = {
   },
 };
 
-/** Section 5 of the specification; HTTP ignores the case of `Bearer`. */
+/** True for a header with the token (section 5 of the specification); HTTP ignores the case of `Bearer`. */
 function carriesToken(header: string | undefined, token: string): boolean {
   const [, given] = /^bearer +(\S+)$/i.exec(header ?? '') ?? [];
   // Digests have equal lengths, which `timingSafeEqual` requires.
@@ -220,8 +220,8 @@ export interface CursorRequest {
 const LARGEST = 2n ** 63n - 1n;
 
 /**
- * Section 4.1 of the specification; `after` overrides `Last-Event-ID`. An unsafe integer becomes the largest safe
- * integer, which exceeds every assigned id.
+ * Cursor of a request (section 4.1 of the specification); `after` overrides `Last-Event-ID`. An unsafe integer becomes
+ * the largest safe integer, which exceeds every assigned id.
  */
 function chooseCursor({ after, lastEventId }: CursorRequest): number | 'none' | 'malformed' {
   const [first, ...others] = after;

@@ -26,7 +26,7 @@ const held = new Set<string>();
 let locks = 0;
 const SELF = `${process.pid}-${startOf(process.pid) ?? ''}-${threadId}`;
 
-/** Throws DirectoryInUseError, or Node's system error (e.g. EROFS). */
+/** Throws DirectoryInUseError, Node's system error (e.g. EROFS), or Error if a file has the name of the lock. */
 export function lockDirectory(directory: string, name = 'lock') {
   const path = `${directory}/${name}`;
   const owner = `${SELF}-${++locks}`;
@@ -122,7 +122,7 @@ export class DeviceDirectory implements DiskIo {
     if (this.#killed) throw new KilledError('the agent was killed');
   }
 
-  /** Resolves once the kernel has completed a pending write. */
+  /** Prevents further changes; resolves once the kernel has completed a pending write. */
   fence(): Promise<void> | undefined {
     this.#killed = true;
     this.#lock?.abandon();

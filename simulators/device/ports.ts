@@ -37,7 +37,7 @@ export interface DeploymentPort {
 export interface SyncResult {
   code: 'success' | 'network_connection_error' | 'in_cooldown';
   message: string;
-  /** End of the cooldown. */
+  /** End of the cooldown, an ISO 8601 timestamp. */
   endsAt?: string;
 }
 

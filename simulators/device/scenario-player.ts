@@ -113,7 +113,10 @@ export class ScenarioPlayer implements AsyncDisposable {
   }
 }
 
-/** Prints the addresses on standard output and every step on standard error. Rejects with StartError. */
+/**
+ * Serves a situation until a signal; prints addresses on standard output, steps on standard error. Rejects with
+ * StartError.
+ */
 export async function runScenario(name: string, situation: Situation, where: TransportOptions): Promise<number> {
   const stopped = untilSignal();
   const started = performance.now();

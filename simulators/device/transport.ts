@@ -162,8 +162,8 @@ function unixEndpoint(path: string, mode = 0o660): Endpoint {
 }
 
 /**
- * Replaces the socket of a dead agent; rejects if a live agent listens on `path`. Sets permissions in a private folder,
- * before clients can connect.
+ * Listens on `path`, and replaces the socket of a dead agent there; rejects if a live agent listens. Sets permissions
+ * in a private folder, before clients can connect.
  */
 export async function listenUnix(
   path: string,

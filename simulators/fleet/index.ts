@@ -55,7 +55,7 @@ export interface RolloutOptions {
   share?: string;
   /** Duration over which deployments are posted. Default: all together. */
   over?: string;
-  /** Maximum duration until a client on the robot has read the deployment's event. Default `60s`. */
+  /** Maximum duration from the POST until a client on the robot has read the deployment's event. Default `60s`. */
   within?: string;
 }
 

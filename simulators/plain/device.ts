@@ -68,7 +68,7 @@ interface Event {
   data: object;
 }
 
-// Section 2.4 of the specification: payload of `deployment.deployed`. Unspecified: that of `deployment.removed`.
+// Section 2.4 of the specification: payload of `deployment.deployed`. Unspecified: `deployment.removed`.
 
 type EventType = 'deployment.deployed' | 'deployment.removed';
 

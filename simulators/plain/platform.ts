@@ -264,7 +264,7 @@ function createDeployment({ body }: Call): Deployment {
   const release = found(store.releases, given.release_id);
   for (const id of given.config_instance_ids ?? []) found(store.config_instances, id);
   const target = targetOf(device.id);
-  // Refuses `null`, which asserts that the device has no target (section 9 of the specification, rule 3).
+  // Refuses `null` if there is a target, because `null` asserts the opposite (section 9 of the specification, rule 3).
   if (given.parent_id === null && target !== undefined) throw new Refusal(409, `the target is ${target.id}`);
   if (typeof given.parent_id === 'string') found(store.deployments, given.parent_id);
   const made = added(store.deployments, newDeployment(device, release, given.description, target?.id ?? null));

@@ -16,7 +16,7 @@ export function urlHost(host: string): string | undefined {
   return url?.origin === url?.href.replace(/\/$/, '') && url?.port === '' ? url.hostname : undefined;
 }
 
-/** True for a loopback address and for `localhost`; resolves no other name. */
+/** True for a loopback address and for `localhost`; false for any other name, without resolving the name. */
 export function isLoopback(host: string): boolean {
   const named = urlHost(host);
   if (named === undefined || named === 'localhost') return named !== undefined;
@@ -24,7 +24,7 @@ export function isLoopback(host: string): boolean {
   return ON_LOOPBACK.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
 }
 
-/** Host that other machines can reach: the machine's first outside address in place of `0.0.0.0` or `::`. */
+/** Host for a URL: replaces `0.0.0.0` and `::` by the first external address of the machine, or by loopback. */
 export function reachableHost(host: string, interfaces: typeof networkInterfaces = networkInterfaces): string {
   const named = urlHost(host) ?? host;
   if (named !== '0.0.0.0' && named !== '[::]') return named;

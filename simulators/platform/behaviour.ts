@@ -90,7 +90,7 @@ export interface PlatformBehaviour {
   /** New activity of a deployment whose target becomes `archived`. */
   retired(activity: DeploymentActivityStatus): DeploymentActivityStatus;
   deploysDrifted: boolean;
-  /** Event that makes staged deployments `drifted`: a new target of the device, or a deployment that is deployed. */
+  /** Cause of the status `drifted` in staged deployments: a new target of the device, or a report of `deployed`. */
   driftsOn: 'target' | 'deployed';
   replaces: boolean;
   failureArchives: boolean;

@@ -85,7 +85,7 @@ function agentPort(core: Core): AgentPort {
   };
 }
 
-/** Excludes archived deployments in SQL, because most deployments of a device are archived. */
+/** Excludes archived deployments in SQL, because most are archived; includes a deployment that the agent still has. */
 const NOT_ARCHIVED =
   "device_id = ? AND (activity_status <> 'archived' OR coalesce(agent_activity, 'archived') <> 'archived')";
 
@@ -197,7 +197,7 @@ export interface SimulatedPlatform extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Starts a platform; resolves when the platform serves. Rejects for a taken port or an unusable database. */
+/** Resolves when the platform serves. Rejects for invalid options, a taken port, or an unusable database or broker. */
 export async function simulatePlatform(options: PlatformOptions = {}): Promise<SimulatedPlatform> {
   const { clock = systemClock, dialect = 'spec', behaviour = referenceBehaviour, host = LOOPBACK, log, tls } = options;
   const { control: asked, ui, faults, mqtt, minKeyBits, keys = [generatedKey()] } = options;

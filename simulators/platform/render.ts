@@ -18,7 +18,7 @@ import { contentOf } from './domain/configs.ts';
 import { VIEWS } from './domain/views.ts';
 import type { BaseRow, ConfigInstanceRow, ConfigSchemaRow } from './store/rows.ts';
 
-/** Turns what a version has into what the version before has (section 9 of the specification). */
+/** Conversion between an API version and the previous version (section 9 of the specification). */
 interface Change {
   resources?: Partial<Record<ResourceKind, (resource: Resource, behaviour: PlatformBehaviour) => Resource>>;
   content?(content: InstanceContent): InstanceContent;
@@ -31,7 +31,7 @@ const CHANGES: Partial<Record<SupportedCodename, Change>> = {
     resources: {
       config_schema: (schema) => ({
         ...schema,
-        // Older versions have one path per schema: that of the first slot.
+        // Older versions have one path per schema: the path of the first slot.
         instance_filepath: (schema['instance_slots'] as InstanceSlot[])[0]?.filepath ?? '',
         // Older versions lack `opaque`.
         ...(schema['language'] === 'opaque' && { language: 'jsonschema' }),

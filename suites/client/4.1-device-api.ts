@@ -80,7 +80,7 @@ const shown = requirement({
   text: 'A client asks for /deployments/current, and gives the deployment to its caller as it was sent.',
 });
 const { id, description, status, activity_status, error_status, target_status, device_id, release_id } = DEPLOYMENT;
-/** No `created_at`, which a library may write in another format. */
+/** Members to compare: not `created_at`, which a library may write in another format. */
 const MEMBERS = { id, description, status, activity_status, error_status, target_status, device_id, release_id };
 check(shown, { needs: CURRENT.needs, essential: true }, async (t) => {
   await using run: JobRun = await start(t, DEPLOYMENT);

@@ -43,7 +43,7 @@ const roundTrip = requirement({
   clause: 'Round-trip time in nanoseconds.',
   text: 'A client gives a round trip of several seconds to its caller with all its digits.',
 });
-/** Too large for 32 bits and for a single-precision number. */
+/** Nanoseconds, too many for 32 bits and for a single-precision number. */
 const LONG_TRIP = 9_876_543_211;
 check(roundTrip, PING, async (t) => {
   const sent = { code: 'success', round_trip_nanos: LONG_TRIP };
@@ -98,7 +98,7 @@ const wish = requirement({
   text: 'A client whose caller can choose the timeout of a ping sends it as nanoseconds.',
 });
 const WISHES_NANOS = [3_000_000_000, 7_000_000_000] as const;
-/** A wrong unit differs by a factor of 1000. */
+/** Largest tolerated ratio between the wished and the sent timeout; a wrong unit differs by a factor of 1000. */
 const TOLERATED_FACTOR = 2;
 check(wish, { ...PING, premises: [...PING.premises, timeout.id] }, async (t) => {
   const sent: unknown[] = [];
@@ -148,7 +148,7 @@ const patience = requirement({
 });
 /** Share of the client's timeout after which the answer is sent; the rest covers the network. */
 const SHARE = 0.8;
-/** Maximum time of a request on its way, in starts of a shell. */
+/** Minimum time that must be left of the timeout for a verdict, as a multiple of `shellMs()`. */
 const SHELLS = 5;
 check(patience, { ...PING, slow: true }, async (t) => {
   await using run: JobRun = await start(t, 'ping', (asked, asking) => {

@@ -213,7 +213,7 @@ check(huge, { ...afterLarge, aspect: 'many-lines' }, (t) => {
 async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) => string): Promise<void> {
   const [first, last] = [event(1), event(3)];
   await using run: StreamRun = await StreamRun.after(t, [first]);
-  // The client may hang up or stop reading.
+  // Does not wait for the sends, because the client may hang up or stop reading.
   void run.current.send(render(big));
   void run.current.send(frame(last));
   const isBound = (): boolean => run.reported !== undefined && !run.dispatched.some(({ id }) => id === big.id);

@@ -46,7 +46,7 @@ const silence = requirement({
 });
 /** Seconds between heartbeats, tried in order, because a busy machine may delay a client beyond a short interval. */
 const INTERVALS = [0.5, 2, 4];
-/** Longest silence that a client may tolerate. */
+/** Longest silence that a client may tolerate, in heartbeat intervals. */
 const SILENT_INTERVALS = 20;
 check(silence, { ...WITH_CURSOR, needs: [...WITH_CURSOR.needs, 'heartbeat'], slow: true }, async (t) => {
   for (const interval of INTERVALS) if (await isDecided(t, interval, interval === INTERVALS.at(-1))) return;
@@ -140,7 +140,7 @@ check(retryAfter, { ...AFTER_UNAVAILABLE, aspect: '429' }, async (t) => {
   // Recorded only, because a client may also give up.
   t.observe('GET /events answered 429 with Retry-After', isBack ? 'asks again' : 'does not ask again');
 });
-/** Time after Retry-After in which a client returns or gives up. */
+/** Seconds after Retry-After within which a client returns or gives up. */
 const MORE_SECONDS = 6;
 
 async function expectRefusalWait(

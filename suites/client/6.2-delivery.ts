@@ -160,7 +160,7 @@ for (const last of ['end', 'cut'] as const)
     await using run: StreamRun = await StreamRun.after(t, all.slice(0, 2));
     let stream = run.current;
     let given = 2;
-    // Repeats the cut, because a cut takes the bytes that the client has not read yet.
+    // Repeats the cut, because each cut may discard bytes that the client has not read yet.
     const most = last === 'cut' ? MOST_CUTS : 1;
     for (let n = 0; n < most && stream.cursor !== String(given); n += 1) {
       const from = n === 0 ? given : Number(stream.cursor ?? 0);
@@ -260,7 +260,7 @@ const replay = requirement({
   text: 'A replay of very many events is dispatched whole and in order, unless the client says that events are lost.',
 });
 
-/** Few, because a client may start a process for each event. */
+/** Number of events in the first round; few, because a client may start a process for each event. */
 const FIRST_EVENTS = 250;
 const MOST_EVENTS = 100_000;
 const QUICK_MS = 2000;

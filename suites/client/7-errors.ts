@@ -103,7 +103,7 @@ check(loop, WITH_CURSOR, async (t) => {
   await expectNoHammering(run, 'that are all answered 410', refuseExpired);
 });
 
-/** Clients do not repeat a request after this status. */
+/** Status after which clients do not repeat a request. */
 const FORBIDDEN = 403;
 
 const reported = requirement({
@@ -159,7 +159,7 @@ check(bodies, { ...AFTER_TOLD, slow: true }, async (t) => {
   }
 });
 
-/** `usual`: how the client told the error whose body is that of published platforms. */
+/** Sign by which the client tells the error; must equal `usual`, its sign for the body of published platforms. */
 async function reportOf(t: Client, list: Answering, name = '', usual?: string): Promise<string> {
   await using run: JobRun = await JobRun.untilEnded(t, { job: 'list', answer: platform({ list }) });
   expectFailure(run, `${FORBIDDEN} with ${name}`);

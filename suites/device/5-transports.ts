@@ -298,7 +298,7 @@ socket.on('connect', () => { process.stdout.write('connected'); process.exit(); 
 socket.on('error', (error) => { process.stdout.write(error.code); process.exit(); });
 `;
 
-/** Starts for other users too, who may not enter the folder of Node, e.g. below `/root`. */
+/** Path of Node that other users can start too, even if they may not enter its folder, e.g. below `/root`. */
 const OWN_PROGRAM = process.platform === 'linux' ? '/proc/self/exe' : process.execPath;
 
 async function connectAs({ signal }: Device, user: number, path: string): Promise<string | undefined> {

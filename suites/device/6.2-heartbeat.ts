@@ -45,7 +45,7 @@ check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: De
   });
 });
 
-/** Longest wait for two heartbeats, and longest interval of which an idle stream is watched for two; in seconds. */
+/** Longest wait in seconds for two heartbeats; also the longest interval at which an idle stream is watched for two. */
 const LONG_SECONDS = 45;
 /** Interval in seconds above which no heartbeat is awaited after a restart. */
 const SHORT_SECONDS = 5;
@@ -60,7 +60,7 @@ check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t:
   await awaitHeartbeats(t, streams.follow(stream), 1, { openIdle: idleStreams(t, streams) });
 });
 
-/** Cursor before a removal, because the first heartbeat after a replay may be missing. */
+/** Cursor before the newest removal if any, because a device may omit the first heartbeat after a replay. */
 async function someCursor(t: Device, streams: Streams): Promise<bigint | undefined> {
   const sample = await sampleRetained(t, streams);
   const frames = [...(sample?.stream.frames ?? [])].filter((frame) => !carriesNoEvent(frame));

@@ -144,7 +144,7 @@ check(live, { ...CORE, premises: REPLAY, least: { events: 3 } }, async (t: Devic
   for (let round = 0; round < t.session.rounds(3); round += 1) await readUpTo(replay, await publish(t, 1));
 });
 
-// Alone, because a device may end a stream in favour of another one.
+// Runs alone, because a device may end a stream in favour of another one.
 check(
   live,
   { aspect: 'same-stream', needs: ['drive'], sharing: 'disruptive', premises: [live.id], least: { events: 2 } },
@@ -169,7 +169,7 @@ check(
   },
 );
 
-/** Streams of which one has to carry a live event, because a device may end any stream in order. */
+/** Number of streams of which one has to carry a live event, because a device may properly end any stream. */
 const FRESH_STREAMS = 3;
 
 // No stream is open, because an agent may wrongly store only events that it sends.

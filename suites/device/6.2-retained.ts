@@ -55,7 +55,7 @@ async function expectReplayFromAnywhere(
   const events = await requireTwo(t, streams);
   const newest = events.at(-1)?.id ?? 0n;
   await expectServed(t, streams, newest, openAt(newest, newest)).then((stream) => stream?.close());
-  // A log that begins at 0 is whole.
+  // Includes the cursor 0 only if the device serves it, and the sample is the whole log.
   const zero = t.session.get(EXTENT)?.earliest === 0n && events.length < NEWEST ? [0n] : [];
   const others = fc.constantFrom(...zero, ...events.map(({ id }) => id));
   await t.property(
@@ -63,7 +63,7 @@ async function expectReplayFromAnywhere(
     async ([cursor, other]) => {
       const opening = openAt(cursor, other);
       const came = await replayUpTo(t, streams, cursor, newest, opening);
-      // Compaction makes no cursor of 0 invalid where 0 means the earliest event.
+      // Where 0 means the earliest event, compaction shortens the replay after 0 and leaves the cursor valid.
       const isWhole = cursor > 0n || (await retainedEvents(t, streams))[0]?.id === events[0]?.id;
       if (came !== undefined && isWhole) expectSame(came, laterThan(cursor, events), cursor, describeOpen(opening));
     },

@@ -17,7 +17,7 @@ const gone = requirement({
 byOracle(check, gone, { profile: 'core', needs: ['compact'], least: 'expired cursors' });
 byOracle(check, gone, { aspect: 'restart', needs: ['compact', 'restart'], least: 'expired cursors' });
 
-/** Multiple of the usual timeout after which an answer counts as endless. */
+/** Multiple of `patienceMs` after which an answer counts as endless. */
 const ENDLESS = 6;
 
 /** Shows only member names, because values differ from run to run. */

@@ -50,7 +50,7 @@ check(timeout, { writes: true, needs: ['offline-device'], slow: true }, async (t
   }
 });
 
-/** A message to a device may get lost without fault of the platform. */
+/** True for the status of a lost message, which may be no fault of the platform. */
 const isLost = ({ status }: HttpResponse): boolean => [502, 503, 504].includes(status);
 
 async function mustNotSucceed(t: Platform, device: string, response: HttpResponse): Promise<void> {

@@ -12,7 +12,7 @@ import { describeRequest, describeResponse, ok, refused, send, serverError } fro
 
 const COMMON = { level: 'SHOULD', section: '4.2', since: '2026-11-21' } as const;
 
-/** Runs early, before any check creates a record. */
+/** List of its own, so that the simple check of unknown paths stands early in the suite. */
 export const routes = section(COMMON);
 
 export const { requirement, check, checks } = section(COMMON);
@@ -85,7 +85,7 @@ interface MalformedBody {
   contentType?: string;
 }
 
-/** `mark` is in the name or slug of any record that a platform creates from these. */
+/** `mark`: part of the name or slug of any record that a platform creates from such a body. */
 function malformedBodies(mark: string): MalformedBody[] {
   const nested = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
   const lenient = true;

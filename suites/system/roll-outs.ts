@@ -46,7 +46,7 @@ check(reachesDevice, { turn: 'first', writes: true, sharing: 'exclusive', profil
 const PAUSES = { firstPauseMs: 100, growth: 1.5, longestPauseMs: 1000 };
 const LONGEST_NANOS = 10 * SECOND_NANOS;
 
-/** After pings without success, the next wait for one lasts a quarter of the time. */
+/** True after pings without success; the next wait for a success then lasts a quarter of the time. */
 const UNREACHED = new Fact(() => false);
 
 /**
@@ -224,7 +224,7 @@ async function replaceOne(
   return made;
 }
 
-/** File systems limit a name to 255 bytes. */
+/** Path with a file name beyond 255 bytes, the limit of file systems. */
 const IMPOSSIBLE_PATH = `/srv/configs/${'too-long-'.repeat(40)}.json`;
 
 const failed = requirement({

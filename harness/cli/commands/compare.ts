@@ -142,7 +142,7 @@ function changesAsJson({ regressions, undecided, undecidedBefore, inOneSet, mend
   };
 }
 
-/** Returns the exit code instead of results after an interrupt. */
+/** Returns an exit code instead of entries after an interrupt, or if a failed check leaves no report. */
 async function checked(args: OptionsOf<typeof options>, context: CommandContext, places: Places, signal: AbortSignal) {
   const { image = [], command: lines = [], api, out } = args;
   const targets = [
@@ -168,7 +168,7 @@ async function checked(args: OptionsOf<typeof options>, context: CommandContext,
         context,
       );
       if (signal.aborted) return interruptedCode(signal);
-      // The code is 1 if a report with findings could not be written.
+      // Replaces the code, which is 1 if a report with findings could not be written.
       if (code !== EXIT.conformant && !existsSync(file)) return EXIT.harness;
       const json = readJson(file);
       if (!looksLikeReport(json)) continue;

@@ -297,7 +297,7 @@ const shardArguments = (own: readonly string[]): string[] => [
 
 const resultsOf = (run: ClusterRun) => ({ name: 'results', persistentVolumeClaim: { claimName: claimName(run) } });
 
-/** Codes of Muster itself; signals cause codes above 128, after which a retry may succeed. */
+/** Exit codes of Muster itself; signals cause codes above 128, after which a retry may succeed. */
 const OWN_ENDS = exitCodesOf('fleet').filter((code) => code > 0 && code < 128);
 
 /** Retries a merge that a signal or a drained node has ended, but none that Muster has ended. */

@@ -97,7 +97,7 @@ export async function platformOptions(args: SimulatePlatformArguments, log: Logg
   };
 }
 
-/** `isOpen`: the platform may serve requests without a key. */
+/** Throws UsageError for a wrong address, or one beyond loopback if requests may be served without a key (`isOpen`). */
 function hostOf({ host }: SimulatePlatformArguments, isOpen: boolean): string {
   if (urlHost(host) === undefined)
     throw new UsageError(
@@ -120,7 +120,7 @@ async function controlOf({
   return { port, token: usage('--control-token', () => controlTokenIn(file)) };
 }
 
-/** Splits `KEY=SCOPES` at the last `=`, even before a misspelt scope: as a part of the key it would limit nothing. */
+/** Splits `KEY=SCOPES` at the last `=`, even before a misspelt scope, which would limit nothing in the key. */
 function keyOf(text: string, known: readonly string[]): { key: string; scopes: readonly string[] | 'all' } {
   const mark = text.lastIndexOf('=');
   const scopes = text.slice(mark + 1).split(',');

@@ -165,7 +165,7 @@ async function agentSettings({ command, image, target }: DeviceTargetOptions, re
   return { started: (command ?? file?.device?.command) !== undefined, file };
 }
 
-/** Announces the variables only to a user who starts the agent, because Muster passes them to one that it starts. */
+/** Announces the variables only to a user who starts the agent; an agent that Muster starts gets them from Muster. */
 const waitOptions = (started: boolean, { notify }: DeviceTargetOptions) =>
   started
     ? { announce: () => {}, enrolMs: STARTED_ENROL_MS, ...defined({ onWait: notify }) }

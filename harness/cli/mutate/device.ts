@@ -78,7 +78,7 @@ export async function openDevice(setting: DeviceSetting, options: Pick<DeviceOpt
       loopback: { discovery: place.discovery },
       endpoints: [plain],
       control: { port: 0 },
-      // Events must survive a restart of the agent but not a crash of the machine, so fsync is skipped.
+      // Skips fsync, because events must survive a restart of the agent, but no crash of the machine.
       durability: 'os',
       heartbeatMs,
       seed,

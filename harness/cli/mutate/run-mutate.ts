@@ -148,7 +148,7 @@ export async function runMutate(
   const update = updateOf(args, sides, found, use, say);
   const settled = use && { ...use, baseline: update ?? use.baseline };
   const report = shortened(redactor.value(reportOf(found, about, settled, signal)));
-  // Writes the report first, because the run may have taken hours.
+  // Writes the report before the baseline, because the run may have taken hours.
   write(report);
   if (update !== undefined && args.baseline !== undefined) {
     writeBaseline(args.baseline, update);
@@ -205,7 +205,7 @@ function repeatOf(args: MutateArguments, table: OptionTable, side: string, seed:
   return `${commandLine(['mutate', side], table, Object.fromEntries(kept))} --jobs 1 --seed ${seed} --only`;
 }
 
-/** The source file of a defect is JavaScript in the published package. */
+/** Text of the file that declares a defect, which is JavaScript in the published package; '' if it is missing. */
 function sourceOf(file: string): string {
   const root = new URL('../../../', import.meta.url);
   const path = [file, file.replace(/ts$/, 'js')]

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { closedPort } from '../../common/testing/servers.ts';
 
 const README = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
-/** `.ci/run` runs these commands itself. */
+/** Blocks that are left out, because `.ci/run` runs `npm ci` and the tests, which include the demo. */
 const RUN_BY_CI = ['npm ci && npm start', 'npm ci && npm test'];
 
 const all = [...README.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.trim());

@@ -83,7 +83,7 @@ async function onSocket(real: string, path: string): Promise<RelayRoute> {
   };
 }
 
-/** Permissions and owner decide who may connect (section 5 of the specification). */
+/** Copies group, permissions and owner, which decide who may connect (section 5 of the specification). */
 function copyAccess(from: string, to: string): void {
   const steps = [
     ({ gid }: Stats) => chownSync(to, -1, gid),
@@ -101,7 +101,7 @@ function copyAccess(from: string, to: string): void {
   }
 }
 
-/** Clients find the relay by a copy of the agent's discovery file with the relay's port. */
+/** Route on loopback, where clients find the relay by a copy of the agent's discovery file with the relay's port. */
 function onLoopback(file: string, listen: string): RelayRoute {
   const own = prepareFile(`--listen ${listen}`, listen);
   if (own === file) throw new UsageError(`--listen ${listen}: is the discovery file of the agent itself`);
@@ -125,7 +125,7 @@ function onLoopback(file: string, listen: string): RelayRoute {
     },
     publish(port) {
       write(port);
-      // A restarted agent has a new token.
+      // Copies the file again after a change, because a restarted agent has a new token.
       watchFile(file, { interval: LOOKS_MS, persistent: false }, () => {
         try {
           write(port);

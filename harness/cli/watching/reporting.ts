@@ -76,13 +76,13 @@ export function writeToStderr(text: string, stderr: Pick<NodeJS.WriteStream, 'wr
   try {
     stderr.write(withoutCiCommands(`muster: ${printableLine(text)}\n`));
   } catch {
-    // The watch must go on, and the report has the same text.
+    // Ignores a failed write, because the watch must go on without messages.
   }
 }
 
 type OutageListener = { announce(text: string): void; trouble(text: string): void; changed(why: string | null): void };
 
-/** Bounds messages about a server that fails and returns repeatedly. */
+/** Maximum number of messages about outages, because a server may fail and return repeatedly. */
 const MOST_TOLD = 40;
 
 export function outageReporter({ announce, trouble, changed }: OutageListener) {

@@ -9,7 +9,7 @@ export interface ThreadData {
   api: WatchedApi;
   way: TransportKind;
   place: ServerAddress;
-  /** Sample of answers: the judge counts every violation and ignores clients. */
+  /** True for a sample of answers: only rules of the server's suite judge it, and every violation is counted. */
   sample?: boolean;
   shown?: readonly string[];
   record?: { path: string; limit: number; head: Omit<RecordingHead, 'part'> };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Whether a process, or the process group of a negative number, exists; a zombie does not count. */
+/** True if a process exists and is no zombie; for a negative `pid`, if the process group exists, even of zombies. */
 export function lives(pid: number): boolean {
   try {
     process.kill(pid, 0);

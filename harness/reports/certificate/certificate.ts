@@ -35,7 +35,7 @@ interface VerifyOptions {
   own?: OwnSuites;
   digest?: string;
   now?: Date;
-  /** Longest time since the run began. */
+  /** Maximum milliseconds since the run began. */
   maxAgeMs?: number;
   /** Oldest accepted requirement set (YYYY-MM-DD). */
   atLeast?: string;
@@ -113,7 +113,7 @@ function subject({ subject: [what], predicate: { muster } }: Statement, wanted: 
   }
 }
 
-/** One day, by which clocks and time zones may differ. */
+/** Milliseconds by which clocks and time zones may differ: one day. */
 const CLOCK_SLACK_MS = 86_400_000;
 
 function dated({ predicate: { muster } }: Statement, { now = new Date(), maxAgeMs, atLeast }: VerifyOptions): void {
@@ -138,7 +138,7 @@ function sameAsHere({ predicate }: Statement, own: OwnSuites): void {
   // All versions of Muster share the digests of requirement sets, because released sets never change.
   const named = requirementsDigest(predicate);
   const here = own.requirementsDigest(api, date);
-  // No version of Muster removes a requirement set.
+  // Refuses an unknown set unless its date is later, because no version of Muster removes a requirement set.
   if (here === undefined && date <= own.newestRequirements) throw new Refused(`there are no requirements of ${date}`);
   if (named !== undefined && here !== undefined && here !== `sha256:${named}`)
     throw new Refused(`its requirements are not those of ${date}: sha256:${named}, here ${here}`);

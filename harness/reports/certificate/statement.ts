@@ -255,8 +255,8 @@ const FOLDERS = ['suites', 'harness/runner', 'harness/client', 'harness/contract
 const ROOT = join(import.meta.dirname, '../../..');
 
 /**
- * Leaves out tests; equals `find … | sort | xargs sha256sum | sha256sum`. `form`: TypeScript files of a checkout, or
- * compiled files of a package, whose digest differs.
+ * Digest of the modules in FOLDERS without tests; equals `find … | sort | xargs sha256sum | sha256sum`. `form`:
+ * TypeScript files of a checkout, or compiled files of a package, whose digest differs.
  */
 export function suitesDigest(root: string = ROOT): Own['suites'] {
   const form = import.meta.filename.endsWith('.ts') ? 'source' : 'package';

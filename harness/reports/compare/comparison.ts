@@ -179,7 +179,7 @@ export type Gate = (typeof GATES)[number];
 export interface GateVerdict {
   word: 'COMPARED' | 'NO REGRESSION' | 'REGRESSED' | 'CHANGED' | 'UNDECIDED';
   share: string;
-  /** `warn`: no gate is set, and a requirement broke or is undecided in a report. */
+  /** `warn`: no gate is set, and a requirement broke or the comparison is undecided. */
   tone: 'pass' | 'warn' | 'fail';
   /** Exit code: 0, 1 if the gate refuses, 2 if the gate is undecided. */
   code: number;

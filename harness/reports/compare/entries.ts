@@ -82,7 +82,7 @@ const named = (name: string | undefined, version: string | undefined): string | 
 
 type Recorded = { file: string } & ({ report: Report } | { certified: Statement });
 
-/** Sorted by file name. Throws UsageError if `path` holds no report and no certificate. */
+/** Reports and certificates at `path`, sorted by file name. Throws UsageError if there are none. */
 export function recordedIn(path: string): Recorded[] {
   const there = usage(path, () => statSync(path, { throwIfNoEntry: false }));
   if (there?.isDirectory() !== true) {

@@ -34,8 +34,8 @@ interface Evidence {
 const UNNAMED = '';
 
 /**
- * Oldest first. `today`: YYYY-MM-DD in UTC. Throws UsageError that names an unreadable file, or if no file names a
- * subject.
+ * Reads reports and certificates, the oldest run first. `today`: YYYY-MM-DD in UTC. Throws UsageError that names an
+ * unreadable file, or if no file names a subject.
  */
 export function readEvidence(paths: readonly string[], today: string): Evidence[] {
   const found = paths
@@ -87,7 +87,7 @@ function ofCertificate({ subject: [what], predicate }: Statement, file: string, 
 const API_OF = { agent: 'device', platform: 'platform', client: 'client' } as const satisfies Record<string, Api>;
 type Role = keyof typeof API_OF;
 
-/** `NAME`, `NAME@VERSION` or `sha256:…` by role. Default: the newest version of each name. */
+/** Selectors `NAME`, `NAME@VERSION` or `sha256:…` by role. Default: the newest version of each name. */
 export type Wanted = { readonly [R in Role]?: readonly string[] | undefined };
 
 interface Piece extends Subject {

@@ -104,7 +104,7 @@ export const isKilled = ({ state }: Pick<MutationSubject, 'state'>): boolean =>
 
 const KILLED_CHARACTERS = 2000;
 
-/** Call only after redaction, because the redactor misses a cut secret. */
+/** Cuts the output of killing tests; call it only after redaction, because the redactor misses a cut secret. */
 export const shortened = (report: MutationReport): MutationReport => ({
   ...report,
   subjects: report.subjects.map((subject) => {

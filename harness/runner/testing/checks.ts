@@ -22,7 +22,7 @@ export const one = (body: Check<object>['run'], level: Level = 'MUST'): Check<ob
 
 type Failing = Parameters<typeof define>[1] & { id?: string; level?: Level; how?: (run: number) => string | Error };
 
-/** Fails in the given runs, or in each; `how` gives what it finds, or another error. */
+/** Check that fails in the given runs, by default in all; `how` gives the finding's `actual`, or an error to throw. */
 export function failing(
   runs?: readonly number[],
   { id = 'test.counted', level = 'MUST', how = (at) => `run ${at}`, ...options }: Failing = {},

@@ -35,7 +35,7 @@ interface Way {
   problem?: string;
 }
 
-/** Throws UsageError if the options name no client; reports all other failures in `unreachable`. */
+/** Throws UsageError for invalid options; reports failures of the client in `unreachable`. */
 export async function openClientTarget(options: ClientTargetOptions): Promise<OpenedTarget<ClientContext>> {
   const { redactor, patienceMs = PATIENCE_MS, startMs = START_MS, notify = () => {}, signal } = options;
   const { versionHeader } = NAMES_BY_DIALECT[options.dialect ?? 'spec'];

@@ -84,7 +84,7 @@ export class CheckControl extends Control implements TargetHooks {
     this.#agent.started();
     this.#drives.compacted = BigInt(compacted.earliest_id);
     const why = await wrongEarliest(this.#drives, this.#asked);
-    // Compacts again before it blames control, because an event of the agent itself may have displaced the earliest.
+    // Compacts again before blaming control, because the agent's own event may have displaced the earliest event.
     if (why !== undefined && !again) return this.#compact(call, over, true);
     this.#expectTrue('compact', why);
     return compacted;
@@ -188,7 +188,7 @@ export class CheckControl extends Control implements TargetHooks {
 
 function asControlError(name: CallName, error: unknown, lateAgain: boolean): ControlError | undefined {
   if (lateAgain) return new ControlLate(`control ${name}: no answer in time, after one that came too late`);
-  // Blames a server that control depends on, e.g. a platform, not the target.
+  // Blames not the target, but a server on which control depends, e.g. a platform.
   if (error instanceof NoAnswer || error instanceof Unfinished || error instanceof Unreachable)
     return new ControlError(`control ${name}: ${error.message}`, { cause: error });
   return error instanceof ControlError ? error : undefined;

@@ -167,8 +167,8 @@ interface Looking extends Required<ConfirmationContext> {
 }
 
 /**
- * Compares the ids that control named for `count` events with that count, and with the log and the stream. Ids that are
- * not too few count as wrong only if log and stream both contradict control, since the agent may be at fault.
+ * Reason why the ids that control named for `count` events are wrong. Too few ids are always wrong; other ids only if
+ * log and stream both contradict control, because the agent may be at fault.
  */
 export async function wrongIds(drives: Drives, count: number, asked: ConfirmationContext): Promise<string | undefined> {
   const { drive, mark } = drives.newest ?? {};
@@ -187,7 +187,7 @@ export async function wrongIds(drives: Drives, count: number, asked: Confirmatio
   return `control named the events ${from} to ${last}, and the log has ${first} to ${logged.at(-1)}`;
 }
 
-/** Compares the earliest event that control named after a compaction with log and stream, as `wrongIds` does. */
+/** Reason if log and stream both contradict the earliest event that control named after a compaction. */
 export async function wrongEarliest(drives: Drives, asked: ConfirmationContext): Promise<string | undefined> {
   const { compacted } = drives;
   if (compacted === undefined || !asked.agent.logTells) return undefined;
@@ -335,9 +335,9 @@ async function firstAfter(looking: Looking, after: bigint): Promise<bigint | und
   }
 }
 
-/** Id of an event without a readable id; negative, because ids are not. */
+/** Result for an event without a readable id; no event id is negative. */
 const UNREADABLE = -1n;
-/** Result for a cursor that the agent answers with 410; negative, because ids are not. */
+/** Result for a cursor that the agent answers with 410; no event id is negative. */
 const GONE = -2n;
 
 async function firstId({ traceMs }: Looking, stream: EventStream): Promise<bigint | undefined> {

@@ -143,7 +143,7 @@ export class CommandControl extends Control {
     if (line === undefined) throw new ControlError(`control: the target file has no \`${command}\` command`);
     const { env, cwd, timeoutMs = CALL_MS } = this.#options;
     const printed = await runControlLine(command, line, {
-      // After `start`, waits for the shell only, because the running agent keeps the pipes open.
+      // Waits only for the shell of `stop` and `start`, because a started agent keeps the pipes open.
       until: command === 'drive' || command === 'compact' ? 'ended' : 'exited',
       cwd,
       timeoutMs,

@@ -26,7 +26,7 @@ export class EventWatch implements AsyncDisposable {
   #stream: EventStream | undefined;
   #cursor: number | bigint | undefined;
   #opened = false;
-  /** Status that keeps events from this watch; 410 stays, because events before the next stream are unknown. */
+  /** Status that refused the event stream; 410 stays after a success, because events before that stream are unknown. */
   refusalStatus: number | undefined;
   #trouble = 'the agent has not answered yet';
   #fault: { error: unknown } | undefined;
@@ -92,7 +92,7 @@ export class EventWatch implements AsyncDisposable {
     if (stream.status === 410) this.#cursor = undefined;
     if (stream.status !== 200) throw new StreamEnded(`GET /events answered ${stream.status}`);
     this.#opened = true;
-    // A stream may end before its first event; only a replay shows the events since then.
+    // Sets a cursor before the first event, so that a reconnection replays events that came between the streams.
     this.#cursor ??= 0;
     for (;;) {
       const event = eventIn((await stream.next({ within: SILENCE_MS, for: 'an event' })).data ?? '');

@@ -19,7 +19,7 @@ interface ReleaseFixture {
   instanceIds: string[];
 }
 
-/** Client of the newest Platform API. Throws ControlError if the platform refuses a call. */
+/** Client of the newest Platform API. Throws ControlError for a refused call; `online` returns an empty list. */
 export class PlatformClient {
   readonly #http: HttpClient;
   readonly #made: { typeId?: string };

@@ -1,4 +1,4 @@
-/** Reads files of a container from its mounts, or by Docker's archive API, which also serves stopped containers. */
+/** Accesses files of a container in its mounts, or by Docker's archive API, which also serves stopped containers. */
 import { lstatSync, readlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';

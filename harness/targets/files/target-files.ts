@@ -92,8 +92,8 @@ function attempt<T>(path: string, work: () => T): T | undefined {
 }
 
 /**
- * Drops the capability `log` or `files` if its path is missing. The parent folder suffices, because the first
- * deployment may create the log.
+ * Drops the capability `log` or `files` if its path is relative, missing or unreadable. The parent folder suffices,
+ * because the first deployment may create the log.
  */
 export async function withReadablePaths(
   info: ControlInfo,

@@ -139,7 +139,7 @@ class RunningContainer {
     const wanted = { follow: false, stdout: true, stderr: true, tail: LOG_LINES } as const;
     const log = await this.#handle.logs(wanted).catch(() => undefined);
     if (log === undefined) return '';
-    // Skips the 8-byte header of each payload, which ends with the payload's length.
+    // Skips the 8-byte header of each payload; its last 4 bytes are the payload's length.
     for (let at = 8; at <= log.length; ) {
       const end = at + log.readUInt32BE(at - 4);
       tail.add(log.subarray(at, end));

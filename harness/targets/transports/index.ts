@@ -29,7 +29,7 @@ interface TransportField {
 export interface Given {
   readonly address: string;
   readonly fields: Readonly<Record<string, string | undefined>>;
-  /** Trusted certificate authorities beside the system's, as PEM text; `caFile` is their file. */
+  /** Certificate authorities trusted beside Node's root certificates, as PEM text; `caFile` is their file. */
   readonly ca?: string | undefined;
   readonly caFile?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -41,7 +41,7 @@ export interface Transport {
   readonly fields: Readonly<Record<string, TransportField>>;
   readonly addressField: string;
   readonly usage: string;
-  /** Replaces `{<addressField>}` in a command; undefined if the transport has no placeholder. */
+  /** File name of the path that replaces `{<addressField>}` in a command; undefined without such a placeholder. */
   readonly placeholder?: string;
   /** Throws Error if the agent cannot serve at `address`. */
   prepare?(address: string): Promise<void>;
@@ -102,7 +102,7 @@ export function acceptsControl(address: string): Promise<boolean> {
 
 const LOOPBACK_HOST = /^(?:localhost|127\..*|::1)$/;
 
-/** Accepts an `http(s)://` URL, a port, or the path of a unix socket. */
+/** Accepts an `http(s)://` URL, a port, or a unix socket's path. Throws UsageError for an invalid URL. */
 export function endpointOf(address: string): { origin: string; socketPath?: string; path: string } {
   const text = /^\d+$/.test(address) ? `http://127.0.0.1:${address}` : address;
   if (!/^https?:/i.test(text)) return { origin: 'http://localhost', socketPath: address, path: '' };
@@ -300,7 +300,7 @@ export const url = {
   },
   addressField: 'url',
   usage: '--url URL',
-  // Refuses a used address on this machine alone, because elsewhere a gateway may answer before the target runs.
+  // Looks for another server only on loopback, because elsewhere a gateway may answer before the target runs.
   prepare: async (address: string): Promise<void> => {
     const place = hostAndPort(address);
     if (LOOPBACK_HOST.test(place.host) && (await accepts(place)))

@@ -68,7 +68,7 @@ const clients = {
   },
 };
 
-/** Called in two processes: one for the broker, one for the robots. */
+/** Functions that run in two processes: one for the broker, one for the robots. */
 const tasks = {
   broker: async (): Promise<number> => {
     const messenger = mqttMessenger(systemClock);

@@ -29,7 +29,7 @@ const SUBSCRIBERS = 1_000;
 const EVENTS = 300;
 const ROUNDS = 5;
 const SETTLE_MS = 200;
-/** Below 1, because events that are stored together share the bytes around a chunk. */
+/** Share of the expected bytes to wait for; below 1, because events stored together share the bytes around a chunk. */
 const SHARE_COUNTED = 0.97;
 
 async function delivering(): Promise<Figure[]> {

@@ -60,7 +60,7 @@ async function run(rate: number, stalls: boolean): Promise<Seen> {
   return { result, wire: latenessOf((await server.call('arrivals')).slice(warmUp), rate) };
 }
 
-/** Milliseconds, ascending; sender and server share no clock, so the earliest request counts as on time. */
+/** Lateness in milliseconds, ascending; without a common clock of both ends, the earliest request counts as on time. */
 export function latenessOf(arrivals: readonly number[], rate: number): number[] {
   const slot = 1000 / rate;
   const early = arrivals.reduce((least, at, number) => Math.min(least, at - number * slot), Number.POSITIVE_INFINITY);

@@ -87,7 +87,7 @@ const tasks = {
   memory: (): number => process.memoryUsage().rss,
 };
 
-/** A raw socket costs less processor time than an HTTP client. */
+/** Opens a raw socket, which costs less processor time than an HTTP client. */
 async function openLane(port: number) {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   await once(socket, 'connect');

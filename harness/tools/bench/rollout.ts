@@ -40,7 +40,7 @@ export async function benchRollout(): Promise<Figure[]> {
   ];
 }
 
-/** Each robot needs five descriptors. */
+/** Maximum robots of a process, because each robot needs five descriptors. */
 const ROBOTS_OF_A_PROCESS = 3000;
 
 async function bareSeconds(): Promise<number> {

@@ -128,7 +128,7 @@ function plainRequests(text: string): string[] {
   }
 }
 
-/** Maximum that Node's parser accepts, a number of 64 bits. */
+/** Maximum Content-Length that Node's parser accepts, a number of 64 bits. */
 const MOST_LENGTH = 2n ** 64n - 1n;
 
 function firstOf(given: string): { method: string; rest: string | undefined } | undefined {

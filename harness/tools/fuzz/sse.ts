@@ -168,7 +168,7 @@ export const streams: Fuzzer<StreamInput> = {
     return attackClients(server, LONGEST_MS, async (http, { bytes, cuts }: StreamInput) => {
       const all = Buffer.concat([bytesOf(bytes), Buffer.from(`\n\nevent: message\ndata: ${LAST}\n\n`)]);
       chunks = piecesOf(all, cuts);
-      // The package drops a second byte order mark.
+      // The package `eventsource` drops a second byte order mark.
       const unmarked = all.indexOf(MARK + MARK) === 0 ? all.subarray(Buffer.byteLength(MARK)) : all;
       return (await suite(http, dispatchedOf(all))) ?? (await client(http, dispatchedOf(unmarked)));
     });

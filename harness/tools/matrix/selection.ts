@@ -29,7 +29,7 @@ export const shuffled = <T>(items: readonly T[], next: () => number): T[] =>
 
 // A bundle combines several variants in one run; after a finding, its halves run again.
 
-/** In larger bundles, variants hide the effects of others. */
+/** Maximum variants of a bundle; in larger bundles, variants hide the effects of others. */
 const MOST_TOGETHER = 6;
 
 export function bundlesOf(subjects: readonly Subject[], next: () => number): Subject[] {

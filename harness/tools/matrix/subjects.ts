@@ -61,7 +61,7 @@ const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
 };
 const SLOW_FILE = /\/slowness\.ts$/;
 
-/** Without servers that send single bytes, on which a suite takes minutes. */
+/** Null servers except those that send single bytes, because a suite takes minutes on them. */
 const NULL_NAMES = (Object.keys(NULL_SERVERS) as NullServerName[]).filter((name) => !DRIPS.includes(name));
 const QUIET = NULL_NAMES.filter((name) => !FLOODS.includes(name));
 
@@ -78,7 +78,7 @@ const RUN_WITH: Record<Api, RunWith> = {
 
 const clientWith = (changes: Changes) => referenceWith(() => behavioursWith(changes).client);
 
-/** Undefined if the change shows on every transport. */
+/** Transport on which the change shows; undefined if it shows on every transport. */
 function transportOf({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): Changes['transport'] {
   const isOf = (part: string): boolean => breaks.some((id) => id.startsWith(`device.${part}.`));
   if (name === 'unauthorized-is-403' || isOf('loopback')) return 'loopback';
@@ -185,7 +185,7 @@ const deviceSubjects = (): Subject[] => [
     run: (choice) => runOnRobot({ behaviour: dialectBehaviour('miru') }, choice),
   })),
   ...named('device', 'variant', ['retains-100000'], () => ({
-    // Section 8 of the specification shows no size of the log.
+    // Section 8 of the specification (limits) does not limit the size of an event log.
     run: (choice) => runOnRobot({ retain: LONG_LOG, past: 1.2 * LONG_LOG }, choice),
   })),
   ...nulls('device', NULL_NAMES, (name, choice) => runDeviceNull(name, false, choice)).map((subject) =>

@@ -46,7 +46,7 @@ export const atMost = (
   beside: Pick<Figure, 'floor' | 'why'> = {},
 ): Figure => ({ name, value, ...beside, goal: `≤ ${limit} ${unit}`, unit, met: value <= limit });
 
-/** Alternating order, so that other work slows all measurements alike. */
+/** Runs the measures in alternating order, so that other work slows all of them alike. */
 export async function inTurns<K extends string, T = number>(
   rounds: number,
   measures: Record<K, (round: number) => Promise<T> | T>,

@@ -14,7 +14,7 @@ import { Running } from '../../cli/testing/muster.ts';
 export const startMuster = (words: readonly string[], env: NodeJS.ProcessEnv = {}): Running =>
   new Running(words, { env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env }, detached: false });
 
-/** Returns a free port of 127.0.0.1. Default of `backlog`: Node's. */
+/** Listens on a free port of 127.0.0.1, and resolves with the port. Default of `backlog`: as in Node. */
 export async function listenAnywhere(server: Server, backlog = 511): Promise<number> {
   await once(server.listen({ port: 0, host: '127.0.0.1', backlog }), 'listening');
   return (server.address() as AddressInfo).port;
@@ -139,7 +139,7 @@ function secondsAt(pid: number | 'self', first: number): number {
   return (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / TICKS;
 }
 
-/** Empty if the process has ended. */
+/** Text of a file; empty if the file cannot be read, e.g. in /proc after the end of the process. */
 export function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -62,11 +62,11 @@ if (process.env['MUSTER_WATCH'] !== undefined) {
 
 export type Sample = readonly [seconds: number, value: number];
 
-/** Minimum growth: `least` units, and `share` of the median. */
+/** Minimum growth: `least` units or `share` of the median, whichever is larger. */
 export interface GrowthThreshold {
   least: number;
   share: number;
-  /** A single step is no growth, e.g. memory that a process allocates once and keeps. */
+  /** True if a single step is no growth, e.g. memory that a process allocates once and keeps. */
   steps?: boolean;
 }
 

@@ -44,7 +44,7 @@ export interface Stream {
 }
 
 export class DeviceChanges extends Changes {
-  /** The agent has been stopped once. */
+  /** True after the agent has been stopped once. */
   restarted = false;
   /** Current deployment before the last `POST /deployments` to the control API. */
   #before: Json = {};

@@ -28,7 +28,7 @@ const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'co
 /** Time before a retry if the server's queue of connections is full. */
 const QUEUE_MS = 5;
 
-/** Without hop-by-hop headers (RFC 9110, section 7.6.1). */
+/** Removes hop-by-hop headers (RFC 9110, section 7.6.1), `Content-Length` and `Expect`. */
 export const endToEnd = (raw: readonly string[]): string[] =>
   raw.filter((_, n) => !HOP_BY_HOP.has((raw[n - (n % 2)] ?? '').toLowerCase()));
 

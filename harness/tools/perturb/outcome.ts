@@ -81,6 +81,6 @@ function outcomeOf(
   return { outcome, found: findings.map(({ id }) => id), why };
 }
 
-/** The suite is wrong: a MUST failed without a change, or after a legal change. */
+/** True if the suite is wrong: a MUST failed without a change, or after a legal change. */
 export const isFalse = ({ perturbation, outcome }: Tried): boolean =>
   outcome === 'false red' || (outcome === 'red' && isOpen(perturbation.kind));

@@ -22,7 +22,7 @@ export interface Cell {
   stream?: number | undefined;
   /** `replay`: events that occurred before the stream opened; `live`: later events. */
   phase?: 'replay' | 'live' | undefined;
-  /** Position in its phase, from 1; `last`: the last event of a replay. */
+  /** Position of an event in its phase, from 1; `last`: the last event of a replay. */
   place?: number | 'last' | undefined;
   type?: string | undefined;
 }

@@ -11,7 +11,7 @@ import { type Failure, open, RecordedDisk } from '../../../simulators/device/log
 import { LogReader } from '../../../simulators/device/stream/reader.ts';
 import { count, seed, toolOptions } from '../options.ts';
 
-/** In memory, because a simulated crash needs no real disk. */
+/** Folder in memory, because a simulated crash needs no real disk. */
 const MEMORY = '/dev/shm';
 
 export const crash = {
@@ -50,7 +50,7 @@ export async function crashMatrix(
   { seed, points, dir }: { seed: number; points: number; dir: string },
   rules: LogBehaviour = referenceBehaviour.log,
 ) {
-  /** By kind, e.g. `{ ENOSPC: 40, 'power loss': 900 }`. */
+  /** Numbers of injected crashes and failures by kind, e.g. `{ ENOSPC: 40, 'power loss': 900 }`. */
   const injected: Record<string, number> = {};
   const violations: string[] = [];
   const inject = (kind: string): void => {

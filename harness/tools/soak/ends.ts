@@ -13,7 +13,7 @@ import { pollWithin } from '../../common/waiting.ts';
 import { count, seed, toolOptions } from '../options.ts';
 
 const AT_ONCE = 2;
-/** Only a command that hangs takes longer. */
+/** Milliseconds within which a command ends, unless it hangs. */
 const PATIENCE_MS = 180_000;
 const LATEST_SECONDS = 12;
 
@@ -43,7 +43,7 @@ const COMMANDS: Readonly<Record<string, (at: (name: string) => string) => string
   'simulate platform': (at) => typed`simulate platform --db ${at('p.db')} --devices 20 --control 0 --ui`,
 };
 
-/** Only on Linux, because it finds processes in /proc. */
+/** Runs only on Linux, because it finds processes in /proc. */
 export const ends = {
   about: 'all commands, ended at any moment, by every signal and with their terminal',
   run: async (words: readonly string[], say: (line: string) => void): Promise<readonly string[]> => {

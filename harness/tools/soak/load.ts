@@ -112,7 +112,7 @@ export class Tally {
 /** Waits up to 60 s for an answer, because the machine is busy. */
 export const client = (options: HttpClientOptions): HttpClient => new HttpClient({ ...options, timeoutMs: 60_000 });
 
-/** For a single request, because a recorder keeps all exchanges in memory. */
+/** Client for a single request, because a recorder keeps all exchanges in memory. */
 export const withNewRecorder = (http: HttpClient): HttpClient => http.with({ recorder: new Recorder() });
 
 export const keepPublishing = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>

@@ -39,7 +39,7 @@ const SIGNALS = ['SIGKILL', 'SIGTERM'] as const;
 const STANDSTILL_MS = 180_000;
 const TELL_MS = 15_000;
 
-/** The run decided nothing, e.g. because the machine is too slow. */
+/** Thrown if a run decided nothing, e.g. because the machine is too slow. */
 export class Undecided extends NamedError {}
 
 const USAGE = `npm run soak -- faults [options]

@@ -58,7 +58,7 @@ export const watch = {
   }),
 };
 
-/** A watch that recognises no client decides none of these rules. */
+/** Rules that a watch decides only if it recognises clients. */
 const DECIDED = ['client.delivery.cursor', 'client.expired.goes-on', 'client.pages.next'];
 
 async function endWatch(
@@ -81,7 +81,7 @@ async function endWatch(
 const named = (options: HttpClientOptions, agent: string): HttpClient =>
   client({ ...options, headers: { ...options.headers, 'user-agent': agent } });
 
-/** The watch recognises clients by their `user-agent`. */
+/** Gives clients different `user-agent` headers, because the watch recognises clients by them. */
 function onDevice(tally: Tally, at: (name: string) => string): Promise<void>[] {
   const near = onSocket(at('w.sock'), '/v0.2');
   const control = client(onSocket(at('c.sock')));

@@ -94,7 +94,7 @@ export async function startRobot(
     await device.publish(past);
     await device.compact();
     await device.deploy();
-    // Checks see how the device merges activity and error status.
+    // Deploys again, so that checks see how the device merges activity and error status.
     await device.deploy({ activity_status: 'queued', error_status: 'retrying' });
   }
   const place: DevicePlace = { ...device.address, control };

@@ -4,7 +4,7 @@ import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { jsonOf } from '../../../harness/common/lenient.ts';
 
-/** On a connection of its own. A `body` other than text is sent as JSON. */
+/** Sends a request on a connection of its own; a `body` other than text is sent as JSON. */
 export async function send(options: http.RequestOptions, body?: unknown) {
   // A server may answer, and close the connection, before it has read the whole body.
   const request = http.request({ agent: false, ...options }).on('error', () => {});

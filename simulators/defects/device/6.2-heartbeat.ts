@@ -99,7 +99,7 @@ export const variants = [
             tick = configured / times;
             return tick;
           },
-          // A counter would not do, because every stream calls `heartbeat` separately.
+          // Derives the turn from the time, because every stream would advance a shared counter.
           heartbeat: (now) => (Math.floor(performance.now() / tick) % times === 0 ? heartbeat(now) : ':keep-alive\n\n'),
         }),
       };

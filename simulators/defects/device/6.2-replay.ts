@@ -48,7 +48,7 @@ function bytesInChunks(text: string): number {
   }
 }
 
-/** Ends the stream between two frames, because each write consists of whole frames. */
+/** Ends the stream after more than `most` bytes, between two frames, because each write consists of whole frames. */
 function endAfter(most: number, { socket }: IncomingMessage): void {
   let bytes = 0;
   const write = socket.write.bind(socket) as (...written: unknown[]) => boolean;
@@ -146,7 +146,7 @@ export const defects = [
               if (own !== undefined) own.write = () => true;
             };
             const replay = (events: readonly StoredEvent[]): readonly StoredEvent[] => {
-              // Later than the frames of these events.
+              // Ends the stream in a microtask, because the frames of these events are written first.
               if ((events.at(-1)?.id ?? 0) >= latest) queueMicrotask(end);
               return events;
             };

@@ -6,7 +6,7 @@ import { defect, errors, variant } from '../define-platform.ts';
 const SUPPORTED = ['platform.version.supported'];
 const END_OF_LIFE = ['platform.version.end-of-life'];
 
-/** The platform stores no API key as text. */
+/** Compares digests, because the platform stores no API key as text. */
 const isKey = (text: string, key: KeyFacts): boolean =>
   'digest' in key && hash('sha256', text, 'hex') === String(key.digest);
 

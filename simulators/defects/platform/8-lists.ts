@@ -325,7 +325,7 @@ export const variants = [
       return {
         order: (asked) => {
           isOrdered = asked.length > 0;
-          // A list is answered in one turn, and other pages are read without `order`.
+          // Resets the flag after this list, which is answered in one turn, because other pages come without `order`.
           queueMicrotask(() => (isOrdered = false));
           return order(asked);
         },

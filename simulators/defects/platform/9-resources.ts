@@ -10,7 +10,7 @@ const SLOTS = ['platform.schema.slots'];
 const TOKEN = ['platform.provisioning-token'];
 const TREE = ['platform.group.tree'];
 
-/** These variants exclude each other, because each shows unexpanded fields differently. */
+/** Group of variants that exclude each other, because one refuses lists with fields that the other always shows. */
 const UNEXPANDED = { alternative: 'unexpanded fields' };
 
 /** Milliseconds for which a change stays unseen, as if each process had its own copy of the data. */

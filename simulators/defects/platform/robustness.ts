@@ -31,7 +31,7 @@ const REFUSED: Readonly<Record<string, (body: Resource) => ReturnType<typeof unl
   ],
 };
 
-/** Differences of the clocks of a platform's nodes from true time. */
+/** Milliseconds by which the clocks of a platform's nodes differ from true time. */
 const NODES_MS = [0, 40, -40];
 
 const FIELDS = ['platform.robust.fields'];

@@ -46,7 +46,7 @@ const ACTIONS: readonly [method: string, path: RegExp, action: Action][] = [
   ['POST', /^\/start$/, (target) => target.start()],
 ];
 
-/** Rejects with Node's system error (e.g. EADDRINUSE) for an unusable address. */
+/** Rejects for an unusable address, e.g. with Node's system error EADDRINUSE. */
 export async function serveControl(target: ControlTarget, where: ControlOption): Promise<ControlServer> {
   const token = 'path' in where ? undefined : (where.token ?? newControlToken());
   const latest = new WeakMap<Duplex, Exchange>();

@@ -24,7 +24,7 @@ interface Pending {
 const BATCH_BYTES = 1_048_576;
 const SHARE_KEPT = 0.8;
 const NAMED = 10;
-/** `inspect` reads portions, so that other work can run between. */
+/** Bytes that `inspect` reads at once, before other work can run. */
 const PORTION_BYTES = 1_048_576;
 
 export class EventLog {
@@ -110,7 +110,7 @@ export class EventLog {
     return { bytes, events, ...ids, ...skipped, unused_ids: [...gaps], repairs: [...repairs] };
   }
 
-  /** Rejects with EventLogError if no event was stored. */
+  /** Resolves with the first and last id once the events are stored and delivered. Rejects with EventLogError. */
   append(drafts: readonly EventDraft[]): Promise<{ first: number; last: number }> {
     if (this.#state !== 'open') return Promise.reject(new AgentDownError('the robot is down, its log takes no events'));
     const { clock, behaviour } = this.#options;
@@ -127,7 +127,7 @@ export class EventLog {
     });
   }
 
-  /** Removes the oldest 20 % of the events. Rejects with CompactionError. */
+  /** Removes the oldest 20 % of the events. Rejects with CompactionError, or AgentDownError while the robot is down. */
   compact(): Promise<void> {
     if (this.#state !== 'open')
       return Promise.reject(new AgentDownError('the robot is down, its log is not compacted'));

@@ -11,7 +11,7 @@ export interface Generation {
 
 export const INDEX_SPACING = 65_536;
 
-/** One entry for about 64 KiB, so that a long log needs little memory. */
+/** File offsets by event id, one for about 64 KiB, so that a long log needs little memory. */
 export class SparseIndex {
   readonly #ids: number[] = [];
   readonly #offsets: number[] = [];
@@ -46,7 +46,7 @@ export class SparseIndex {
   }
 }
 
-/** Ids that stay unused after damage, and do not count as retained events. */
+/** Unused ids after damage, above `after` and up to `through`, which do not count as retained events. */
 export interface Gap {
   after: number;
   through: number;
@@ -60,7 +60,7 @@ export function givenUp(gaps: readonly Gap[], earliest: number): number {
   return ids;
 }
 
-/** Ids in gaps do not count. */
+/** Lowest of the newest `ids` ids up to `latest`, not counting ids in gaps. */
 export function lowestOf(ids: number, latest: number, gaps: readonly Gap[]): number {
   let from = latest - ids + 1;
   for (const { after, through } of gaps.toReversed()) if (through >= from) from -= through - after;

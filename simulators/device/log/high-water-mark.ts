@@ -1,4 +1,4 @@
-/** Records the assigned ids beside the log, so that the agent repeats no id after damage to the log. */
+/** Records the highest assigned id beside the log, so that the agent repeats no id after damage to the log. */
 
 import { constants, readFileSync } from 'node:fs';
 import { type Gap, NO_GAPS } from './generation.ts';
@@ -65,7 +65,7 @@ export async function beginLast(io: DiskIo, directory: string, id: number, durab
   else io.remove(`${directory}/${LAST_FILE}`);
 }
 
-/** Overwriting in place succeeds even on a full disk. */
+/** Overwrites the file in place, which succeeds even on a full disk. */
 export function writeLast(io: DiskIo, directory: string, id: number): void {
   using file = opened(io, `${directory}/${LAST_FILE}`, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
   io.write(file.fd, lastText(id), 0);
@@ -76,8 +76,8 @@ export const nextBlock = (previous: number): number =>
   previous === 0 ? FIRST_BLOCK : Math.min(previous * 2, LARGEST_BLOCK);
 
 /**
- * After a crash, all reserved ids count as assigned, unless the log is provably complete. `last`: id of the last event
- * in the log.
+ * Highest id that counts as assigned; after a crash, reserved ids count too, unless the log is provably complete.
+ * `last`: id of the last event in the log.
  */
 export function highestGivenOut(last: number, mark: Mark | undefined, damaged: boolean): number {
   if (!mark || mark.lost) return last > 0 || mark ? last + LARGEST_BLOCK : 0;

@@ -16,7 +16,7 @@ export interface DiskIo {
   load(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>;
   /** After an error, the file may contain some of the bytes. */
   write(fd: number, buffer: Uint8Array, position: number): void;
-  /** With `DURABLE`, resolves once the bytes are on the disk. */
+  /** For a file opened with `DURABLE`, resolves once the bytes are on the disk. */
   store(fd: number, buffer: Uint8Array, position: number): Promise<void>;
   truncate(fd: number, length: number): void;
   rename(from: string, to: string): void;
@@ -98,7 +98,10 @@ export function opened(io: DiskIo, path: string, flags: string | number, mode?: 
   return { fd, [Symbol.dispose]: () => io.close(fd) };
 }
 
-/** Readers, even after a crash, find the complete old or new content. `durable`: waits for the disk. */
+/**
+ * Replaces a file atomically, even in a crash of the agent. `durable`: waits for the disk, so that a crash of the
+ * machine also leaves the complete old or new content.
+ */
 export async function replaceFile(
   io: DiskIo,
   directory: string,
@@ -114,7 +117,7 @@ export async function replaceFile(
   if (durable) await io.syncDirectory(directory);
 }
 
-/** Calls `placed` in the tick of the rename. */
+/** Writes a temporary file, then renames the file to `path`; calls `placed` in the tick of the rename. */
 export async function putInPlace(
   io: DiskIo,
   path: string,
@@ -138,7 +141,7 @@ export async function putInPlace(
   }
 }
 
-/** No other agent may use the directory. */
+/** Removes temporary files of interrupted writes; no other agent may use the directory. */
 export function removeUnfinished(io: DiskIo, directory: string): void {
   for (const name of ifPresent(directory, () => fs.readdirSync(directory)) ?? []) {
     const path = `${directory}/${name}`;

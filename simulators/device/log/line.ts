@@ -44,7 +44,7 @@ export function unseal(line: string): string | undefined {
 
 const HEADS = [HEAD, '{"id":'].map((text) => Buffer.from(text));
 
-/** Finds an event even behind the rest of a damaged event. */
+/** Event of one line, even behind the rest of a torn event; undefined for a damaged line. */
 export function readLine(bytes: Buffer, start: number, end: number): StoredEvent | undefined {
   const at = end - SEAL_BYTES;
   const [, sum] = at > start ? (SEAL.exec(bytes.toString('latin1', at, end)) ?? []) : [];

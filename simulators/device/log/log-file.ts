@@ -6,7 +6,7 @@ import { beginLast, type Mark, nextBlock, readMark, writeLast, writeMark } from 
 import { type DiskIo, DURABLE, ifPresent, isUnwritable, opened, putInPlace, removeUnfinished } from './io.ts';
 import { recover, scanEvents } from './recovery.ts';
 
-/** Compaction copies portions, so that other robots can work between. */
+/** Bytes that a compaction copies at once, before other robots can work. */
 const COPY_BYTES = 262_144;
 
 // A timer closes idle logs, so that thousands of idle robots hold no file descriptors.
@@ -15,7 +15,7 @@ const SWEEP_MS = 1_000;
 /** Maximum number of open log files; beyond, the process closes the least recently used file. */
 const OPEN_AT_MOST = 512;
 
-/** Time of the last use in milliseconds of `performance.now`, oldest first. */
+/** Last use of each open log file, in milliseconds of `performance.now`, oldest first. */
 const open = new Map<LogFile, number>();
 let sweeper: NodeJS.Timeout | undefined;
 
@@ -37,7 +37,7 @@ export const LOG_FILE = 'events.jsonl';
 export interface Incarnation {
   directory: string;
   io: DiskIo;
-  /** Writes wait for the disk; otherwise they stop at the page cache, which a machine crash loses. */
+  /** True if writes wait for the disk; otherwise they stop at the page cache, which a machine crash loses. */
   durable: boolean;
   isNew?: boolean;
   clock: Clock;
@@ -48,7 +48,7 @@ export interface Incarnation {
 export class LogFile {
   readonly path: string;
   generation: Generation;
-  /** The timer for idle logs leaves a busy file open. */
+  /** True during work on the file, so that the timer for idle logs leaves the file open. */
   busy = false;
   readonly #options: Incarnation;
   #fd: number | undefined;
@@ -83,7 +83,7 @@ export class LogFile {
     this.generation = found ?? emptyAfter(highest(0, mark, true));
     try {
       removeUnfinished(io, directory);
-      // A torn line stays, because the line shows that ids may be lost.
+      // A torn line stays until the next write, because the line shows that ids may be lost.
       if (this.#unended) {
         using file = opened(io, this.path, this.#flags);
         this.#repair(file.fd);
@@ -132,7 +132,10 @@ export class LogFile {
     if (this.#fd !== undefined) await this.#cut(this.#fd);
   }
 
-  /** Must remove the bytes of a failed write before new events receive the same ids. */
+  /**
+   * Removes unwanted bytes after the last event. After a failed write without `durable`, syncs the removal before new
+   * events receive the same ids.
+   */
   async #cut(fd: number): Promise<void> {
     const { io, directory, durable } = this.#options;
     this.#repair(fd);
@@ -143,7 +146,7 @@ export class LogFile {
     this.#failed = false;
   }
 
-  /** Renames a new file over the log, so that a crash leaves a complete log. */
+  /** Removes events before the id `from`; renames a new file over the log, so that a crash leaves a complete log. */
   async keep(from: number): Promise<void> {
     const { io, durable } = this.#options;
     await this.reserve(this.generation.latest);
@@ -182,7 +185,9 @@ export class LogFile {
     await this.#syncDirectory();
   }
 
-  /** Rejects while a log that does not wait for the disk may contain bytes of a failed write. */
+  /**
+   * Writes the exact high-water mark. Rejects while a log that is not `durable` may contain bytes of a failed write.
+   */
   async seal(): Promise<void> {
     this.release();
     if (this.#reserved === 0) return;
@@ -247,7 +252,7 @@ export class LogFile {
     return fd;
   }
 
-  /** A crash could lose a new file before its directory entry is on the disk. */
+  /** Syncs the directory after a new file, because a crash could lose the file's directory entry. */
   async #syncDirectory(): Promise<void> {
     const { io, directory, durable } = this.#options;
     if (!this.#unsynced) return;

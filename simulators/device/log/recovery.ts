@@ -7,7 +7,7 @@ import { readLine, type StoredEvent } from './line.ts';
 export interface Scan {
   io: DiskIo;
   fd: number;
-  /** The scan ignores a line that ends beyond `to`. */
+  /** Offsets between which the scan reads; a line that ends beyond `to` is ignored. */
   from: number;
   to: number;
   after: number;
@@ -24,8 +24,8 @@ interface Found {
 }
 
 /**
- * Visits events in ascending order of ids until `visit` returns false; returns the offset after the last visited line.
- * Drops an unsealed event if the next event has a lower id.
+ * Visits events in ascending order of ids until `visit` returns false; returns the offset at which the next scan
+ * continues. Drops an unsealed event if the next event has a lower id.
  */
 export function scanEvents(scan: Scan, visit: (event: StoredEvent, offset: number) => unknown): number {
   let last = scan.after;
@@ -94,7 +94,10 @@ function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: Lin
 
 const PROBE_BYTES = 1_024;
 
-/** Reads only parts of a long, undamaged file. `unended`: the last event lacks its line break. */
+/**
+ * Restores the state of a log file; reads only parts of a long, undamaged file. `unended`: the last event lacks its
+ * line break.
+ */
 export function recover(io: DiskIo, fd: number, mark: Mark | undefined, behaviour: LogBehaviour) {
   const size = io.size(fd);
   const notices: string[] = [];

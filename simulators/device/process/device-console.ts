@@ -108,7 +108,7 @@ export class DeviceConsole implements AsyncDisposable {
     };
   }
 
-  /** Restarts the agent, which reads the names only at its start. */
+  /** Restarts the agent with the named deviations, because the agent reads the names only at its start. */
   async #switch(device: SupervisedDevice, names: unknown): Promise<void> {
     const all = this.#feed.document.deviations;
     const wanted = Array.isArray(names) ? names : [];

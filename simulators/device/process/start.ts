@@ -1,4 +1,4 @@
-/** Loads modules only when needed, so that an agent restarts quickly. */
+/** Start of an agent process, which loads modules only when needed, so that an agent restarts quickly. */
 
 import { mkdirSync } from 'node:fs';
 import process from 'node:process';
@@ -67,7 +67,7 @@ export async function startDevice(settings: ProcessSettings, log: Logger, watch?
     // Kills the whole process, like a crash of a real agent.
     onCrash: () => process.kill(process.pid, 'SIGKILL'),
   };
-  // The agent locks only an existing directory at its start.
+  // Creates the directory, because the agent locks only an existing directory at its start.
   try {
     mkdirSync(device.dir, { recursive: true });
   } catch (error) {

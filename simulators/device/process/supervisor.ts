@@ -9,7 +9,7 @@ import { type Logger, StartError } from '../options.ts';
 import type { Seen } from '../ports.ts';
 import type { ProcessSettings, Ready, Reply } from './start.ts';
 
-/** A restart from TypeScript sources need not compile again. */
+/** Compile cache, so that a restart from TypeScript sources need not compile again. */
 const CACHE = { NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/muster', import.meta.url)) };
 
 const ENTRY = new URL(`./agent-process${extname(import.meta.url)}`, import.meta.url);
@@ -35,7 +35,7 @@ const forkAgent = (): ChildProcess =>
     env: extname(ENTRY.pathname) === '.ts' ? { ...CACHE, ...process.env } : process.env,
   });
 
-/** Each spare process takes processor time from a running suite. */
+/** Maximum number of spare processes, because each takes processor time from a running suite. */
 const MOST_SPARES = 2;
 
 /** Processes with loaded code that wait for settings, so that an agent restarts quickly. */
@@ -55,7 +55,7 @@ class Spares implements Disposable {
       this.#loading = undefined;
       this.fill();
     });
-    // After a failed load, the next spare process can load.
+    // Lets the next spare process load after a failed load.
     spare.once('exit', () => {
       if (this.#loading === spare) this.#loading = undefined;
     });
@@ -121,7 +121,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
 
   /** Resolves once the process has ended; kills a process that does not end in time. */
   async stop(signal: StopSignal = 'SIGTERM'): Promise<void> {
-    // A stopped agent usually starts again.
+    // Prepares a spare process, because a stopped agent usually starts again.
     if (this.#child !== undefined) this.#spares.fill();
     await this.#inTime(this.#starting?.catch(() => undefined));
     await this.#end(signal);

@@ -1,4 +1,4 @@
-/** Renaming one symbolic link replaces all config files together, even in a crash. */
+/** Replaces all config files together by renaming one symbolic link, so that even a crash leaves a complete set. */
 import { existsSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { besideName } from '../../../harness/common/user-files.ts';
@@ -25,7 +25,10 @@ export class ConfigFiles {
     return found?.isSymbolicLink() ? readlinkSync(this.root) : undefined;
   }
 
-  /** Resolves with the name that `swap` takes. Rejects with DeployError, retryable if the disk rejected the files. */
+  /**
+   * Writes the files as a new set; resolves with its name for `swap`. Rejects with DeployError, retryable if the disk
+   * rejected the files.
+   */
   async stage(files: readonly ConfigFile[]): Promise<string> {
     const paths = relativePaths(files.map(({ filepath }) => filepath));
     for (const path of paths) this.#refuseLinks(path);

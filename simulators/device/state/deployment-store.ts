@@ -113,7 +113,7 @@ export class DeploymentBook {
     this.state.current = record.id;
   }
 
-  /** Drops fields that a platform sends and the Device API does not show. */
+  /** Stores a release without fields that a platform sends and the Device API does not show. */
   remember({ object, id, version, git_commit_id, created_at, git_commit }: AgentRelease): void {
     let release: AgentRelease = { object, id, version, git_commit_id, created_at };
     if (git_commit != null) {
@@ -142,7 +142,7 @@ export class DeploymentBook {
     this.state.unpublished = { after: before.after, events: [...before.events, ...events] };
   }
 
-  /** Drops the oldest archived deployments and releases, so that the file stays small. */
+  /** Stores the state without the oldest archived deployments and releases, so that the file stays small. */
   async save(): Promise<void> {
     const { io, directory, durable } = this.#options;
     const { state } = this;
@@ -168,7 +168,7 @@ export class DeploymentBook {
     const { unpublished } = this.state;
     if (!unpublished) return;
     const { log, io, behaviour } = this.#options;
-    // The file still names published events; after a compaction the log no longer shows them.
+    // Counts the events as published, because a compaction may have removed them from the log.
     if (log.count > 0 && log.earliest > unpublished.after + behaviour.log.idStep) {
       this.state.unpublished = undefined;
       return;

@@ -137,8 +137,8 @@ export class Deployments implements DeploymentPort {
   }
 
   /**
-   * The error status is `retrying` if the disk rejects the files, `failed` if a path is impossible. Rejects with
-   * EventLogError.
+   * Creates a deployment for the control API, with error status `retrying` if the disk rejects the files, `failed` if a
+   * path is impossible. Rejects with EventLogError.
    */
   drive(wanted: ControlDeployment): Promise<Deployment> {
     return this.#exclusively(async () => {
@@ -192,7 +192,10 @@ export class Deployments implements DeploymentPort {
     return this.#options.behaviour.deployments;
   }
 
-  /** `earlier`: deployments known before the first attempt. */
+  /**
+   * Applies a deployment; retries after a temporary error unless a newer deployment is active. `earlier`: ids known
+   * before the first attempt.
+   */
   async #try(
     record: DeploymentRecord,
     files: readonly ConfigFile[],

@@ -25,8 +25,8 @@ export class LogReader {
   }
 
   /**
-   * Returns no events at the end of the log, or `overtaken` if a compaction removed unread events. Throws Node's system
-   * error for an unreadable file.
+   * Reads up to `most` events, none at the end of the log; returns `overtaken` if a compaction removed unread events.
+   * Throws Node's system error for an unreadable file.
    */
   read(most = Number.POSITIVE_INFINITY): StoredEvent[] | 'overtaken' {
     for (;;) {
@@ -43,7 +43,7 @@ export class LogReader {
     }
   }
 
-  /** A compaction could remove the file before the first read. */
+  /** Opens the file, because a compaction could replace the file before the first read. */
   hold(): void {
     this.#fd ??= this.#io.open(this.#log.path, 'r');
   }

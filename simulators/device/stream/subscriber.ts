@@ -56,7 +56,7 @@ export class Subscriber implements StreamSubscriber {
   #pause: NodeJS.Timeout | undefined;
   #lifetime: NodeJS.Timeout | undefined;
   #sent = -1;
-  /** Milliseconds of `performance.now`, accurate to one heartbeat interval. */
+  /** Time of the last sent byte in milliseconds of `performance.now`, accurate to one heartbeat interval. */
   #quietSince = 0;
   #stopHeartbeat: (() => void) | undefined;
 

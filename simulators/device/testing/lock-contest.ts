@@ -9,8 +9,8 @@ const DEAD = '4194305-1-0-1';
 const DEAD_TAKER = '4194306-1-0-1';
 
 /**
- * Problems of the rounds, each of which must have exactly one winner and leave no file. In every sixth round, the dead
- * owner was a real process.
+ * Problems of rounds in which processes take over the lock of a dead owner; each round must have one winner and leave
+ * no file. In every sixth round, the dead owner was a real process.
  */
 export async function contest(): Promise<string[]> {
   using home = scratch();

@@ -17,7 +17,7 @@ type SyncRunner = Pick<Syncer, 'run' | 'nextAttemptAt'>;
 
 export interface SyncEvents {
   onSyncStarted(): void;
-  /** Runs after each sync that reached the platform, even if a deployment must be retried. */
+  /** Runs after each successful sync, even if a deployment must be retried. */
   onReached(): void;
   /** Runs after a sync that leaves no deployment to retry. */
   onSynced(): void;
@@ -35,7 +35,7 @@ export class Scheduler {
   #running: Promise<SyncResult> | undefined;
   #again = false;
   #timer: Timer | undefined;
-  /** Consecutive syncs that failed without a network; `#failures` counts other failed syncs. */
+  /** Consecutive syncs that failed with a network error; `#failures` counts other failed syncs. */
   #unreachable = 0;
   #failures = 0;
   /** Milliseconds of the steady clock; 0 without a pause after a failure. */
@@ -61,7 +61,7 @@ export class Scheduler {
     return Promise.resolve({ code: 'in_cooldown', message, endsAt });
   }
 
-  /** A running sync may miss the change, and is therefore repeated. */
+  /** Starts a sync; repeats a running sync, which may miss the change. */
   syncRequested(): void {
     if (this.#running) this.#again = true;
     else void this.sync();
@@ -230,7 +230,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
     await online.promise.finally(() => signal.removeEventListener('abort', abort));
   }
 
-  /** Milliseconds, derived from the robot's name so that runs are reproducible. */
+  /** Milliseconds before a retry, derived from the robot's name so that runs are reproducible. */
   protected retryDelay(attempt: number): number {
     return reconnectDelay(attempt, this.#shared.random.fork(`${this.name}/${attempt}`));
   }

@@ -31,7 +31,7 @@ export class KeepAlive extends Wheel {
 
 // All connections of the process share one parser, which receives only whole packets.
 
-/** Protection from a broken or hostile broker. */
+/** Maximum bytes of a packet, as protection from a broken or hostile broker. */
 const MAX_PACKET_BYTES = 256 * 1024;
 
 let shared: ((bytes: Buffer) => Packet) | undefined;
@@ -78,8 +78,8 @@ function packetLength(bytes: Buffer, start: number): number | undefined {
 }
 
 /**
- * Returns a copy of the remaining bytes. `onPacket` must not keep a packet after the call. Throws for a stream that is
- * not MQTT.
+ * Passes each complete packet to `onPacket`, which must not keep the packet; returns a copy of the remaining bytes.
+ * Throws for a stream that is not MQTT.
  */
 export function readPackets(rest: Buffer | undefined, chunk: Buffer, onPacket: (packet: Packet) => void) {
   const bytes = rest ? Buffer.concat([rest, chunk]) : chunk;
@@ -167,7 +167,9 @@ export class MqttConnection implements WheelMember {
     });
   }
 
-  /** Rejects with MqttRefused, or the network's error. */
+  /**
+   * Connects and subscribes. Rejects with MqttRefused, NotMqtt, another connection error, or the reason of `signal`.
+   */
   static async open(options: {
     endpoint: MqttEndpoint;
     clientId: string;

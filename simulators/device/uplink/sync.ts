@@ -58,7 +58,7 @@ export class Syncer {
     // Other deployments stay until the newest deployment is applied or has finally failed.
     if (settled) await this.#removeUnwanted(listed, keep);
     await this.#flush(signal);
-    // A removal whose event could not be stored is not repeated.
+    // Publishes the event of an earlier removal that could not be stored, because no sync repeats a removal.
     if (settled) await this.#port.publish();
   }
 

@@ -55,7 +55,7 @@ class Rollouts {
     this.#missed.set(key, ended);
     const [oldest] = this.#missed.keys();
     if (this.#missed.size > 100_000 && oldest !== undefined) this.#missed.delete(oldest);
-    // The robot may have been late before the platform answered the POST.
+    // Records a late read that came before the roll-out counted as missed.
     const known = options.robot.timings.known(key);
     if (known !== undefined) this.progress(key, known);
   }
@@ -72,7 +72,7 @@ class Rollouts {
     const pending = this.#pending.get(deploymentId);
     if (pending === undefined) return;
     const { row, record, posted } = pending;
-    // Counts as missed, even if the platform answers the POST later still.
+    // Counts an event that was read after the deadline as missed, even if the POST was answered after that.
     if (row.total_ms === null && timing.read > pending.deadline) return void pending.settle();
     if (row.total_ms === null) {
       const event = timing.deployed === 0 ? timing.read : timing.deployed;
@@ -153,7 +153,7 @@ export class Actions {
     this.#deadlines = options.deadlines;
   }
 
-  /** Does not count as a burst, because the robot does nothing. */
+  /** Waits until `end`; the wait does not count as a burst, because the robot does nothing. */
   async #rest({ burst }: Action, end: number): Promise<void> {
     this.bursts.add(-Number(burst));
     await this.#deadlines.until(end);

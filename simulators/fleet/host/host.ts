@@ -74,11 +74,11 @@ export interface HostConfig {
   connections?: number;
   offer?: Offer;
   keyBits: number;
-  /** A later fleet with the same prefix reuses the robots' keys. */
+  /** Prefix of the robots' names; a later fleet with the same prefix reuses their keys. */
   namePrefix: string;
   stateDir: string;
   robotsDir: string;
-  /** Short, because the system limits the length of a socket's path. */
+  /** Folder of the sockets; must be short, because the system limits the length of a socket's path. */
   socketsDir: string;
   keep?: boolean;
   watched?: boolean;
@@ -100,7 +100,7 @@ export interface HostTick {
   robots: Partial<Record<RobotState, number>>;
   interval: Snapshot;
   load: LoadSample;
-  /** False between phases, and in a warm-up or burst, whose load the verdict ignores. */
+  /** False between phases, and for a warm-up, burst or incomplete second, whose load the verdict ignores. */
   judged: boolean;
   trouble?: string;
 }

@@ -356,7 +356,7 @@ export class RobotHost implements Host {
       time: (name, ms) => this.#metrics.of(robotClass).time(name, ms),
       disturbed: (kind, error) => this.#disturbance(kind, error, robotClass),
       fault: (robot, { kind, message }) => {
-        // Counts violations outside measured phases too, because each one decides.
+        // Counts violations outside measured phases too, because a single violation fails the run.
         (this.#metrics.measuring ? this.#metrics.of(robotClass) : this.#metrics).count('subscriber.violations');
         this.#tell({ violation: { robot: robot.index, name: robot.name, kind, message } });
       },
@@ -378,7 +378,7 @@ export class RobotHost implements Host {
     this.#tell({ disturbance: { kind, message: masked(error.message, this.#config.platform) } });
   }
 
-  /** Repeats the last load unless a second is over, because the load of a shorter time is chance. */
+  /** `isWhole`: false before a second has passed; the last load is then repeated, because a short sample is noise. */
   #tick(isWhole = true): void {
     this.#sampled?.flush();
     const robots: Partial<Record<RobotState, number>> = {};

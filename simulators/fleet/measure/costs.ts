@@ -5,7 +5,7 @@ import { memoryText } from '../../../harness/common/units.ts';
 import { Type } from '../../../harness/contract/shape.ts';
 
 interface Usage {
-  /** PSS: each process counts its part of a page that several processes share. */
+  /** Proportional set size (PSS): each process counts its part of a page that several processes share. */
   bytes: number;
   cpuSeconds: number;
 }
@@ -118,7 +118,7 @@ interface Moment {
   bytes: Partial<Record<PartName, number>>;
 }
 
-/** Call `start`, start the robots inside `ramp`, then read `costs`. */
+/** Samples memory and processor time of the processes: call `start`, start the robots in `ramp`, read `costs`. */
 export class CostSampler implements AsyncDisposable {
   #sources: CostSources | undefined;
   readonly #cpu = new Map<number, { role: Role; seconds: number }>();
@@ -166,7 +166,7 @@ export class CostSampler implements AsyncDisposable {
     return this.#looking;
   }
 
-  /** Discards a running sample, because the processes are about to end. */
+  /** Ends the sampling, and discards a running sample, because the processes are about to end. */
   end(): void {
     this.#ended = true;
     clearInterval(this.#timer);

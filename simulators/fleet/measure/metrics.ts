@@ -71,7 +71,7 @@ export const isDuration = (name: string): name is DurationName => DURATIONS.some
 export const isCounter = (name: string): boolean =>
   COUNTERS.some((known) => known === name) || /^http\.status\.[1-5]\d\d$/.test(name);
 
-/** A week. */
+/** One week; a longer duration is recorded as this value. */
 const HIGHEST_MICROSECONDS = 7 * 24 * 3_600_000_000;
 
 export const summaryFields = Type.Object({
@@ -86,7 +86,7 @@ export const summaryFields = Type.Object({
 });
 export type Summary = Static<typeof summaryFields>;
 
-/** `digits`: significant digits; 2 for curves, whose messages are ten times smaller. */
+/** `digits`: significant digits; 2 for a second, a class or a phase, because the encoded text is ten times smaller. */
 export function histogram(digits: 2 | 3 = 3): Histogram {
   return build({
     lowestDiscernibleValue: 1,

@@ -21,7 +21,7 @@ import {
 } from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
 
-/** No answer, or an answer other than the expected 2xx; the message omits the API key. */
+/** No answer (`status` 0), an error status, or an unexpected body (`status` 200); the message omits the API key. */
 export class PlatformFailure extends Error {
   override name = 'PlatformFailure';
   readonly status: number;
@@ -55,7 +55,7 @@ interface Patience {
   limitMs?: number;
 }
 
-/** Repeats a request while the platform is busy. Rejects with the last PlatformFailure. */
+/** Repeats a request while the platform is busy. Rejects with the last PlatformFailure or the signal's reason. */
 export async function sendUntilTaken<T>(
   send: (attempt: number) => Promise<T>,
   { signal, limitMs = 60_000 }: Patience,
@@ -135,7 +135,7 @@ const typeList = objectShape('list of config types', {
 const pong = shape('result of a ping', Type.Object({ code: Type.String() }));
 export const token = shape('token', Type.Object({ token: Type.String() }));
 
-/** Methods reject with PlatformFailure. Set-up requests are retried for up to a minute, measured requests never. */
+/** Methods reject with PlatformFailure. Only set-up requests are retried, for `setUpMs` (default 60,000) at most. */
 export class PlatformClient {
   readonly #http: PlatformHttp;
   readonly #headers: Record<string, string>;

@@ -142,7 +142,7 @@ function encodeRequest(host: string, { method, path, headers, body }: SenderRequ
   return Buffer.concat([Buffer.from(`${head}content-length: ${bytes.length}\r\n\r\n`, 'latin1'), bytes]);
 }
 
-/** Option `onread` of `net.connect`: connections without TLS share one read buffer, to save garbage. */
+/** Option `onread` of `net.connect`: connections without TLS share one read buffer, to create less garbage. */
 const readTogether = {
   buffer: Buffer.alloc(64 * 1024),
   callback(this: Socket, length: number, buffer: Uint8Array): boolean {

@@ -62,8 +62,8 @@ const releaseList = objectShape('list of releases', { data: Type.Array(Type.Obje
 const NOT_SERVED = 'was answered 404';
 
 /**
- * May create a release on the platform, and for polling robots a device and a deployment. Rejects with
- * UnreachableError or PreflightError.
+ * May create a release and a provisioning token on the platform, a device for a polling robot, and a deployment.
+ * Rejects with UnreachableError or PreflightError.
  */
 export async function surveyPlatform(options: SurveyOptions) {
   const { signal, scenario } = options;
@@ -169,7 +169,7 @@ class Surveyor {
       }
       const asksMore = (['lists', 'reads', 'expands'] as const).some((part) => this.parts.has(part));
       if (isNamed && !asksMore) return undefined;
-      // A busy platform lacks no route.
+      // Ends the survey, because a busy platform does not show whether the route exists.
       if (isPassing(this.unlisted.status)) throw this.unlisted;
       const isOld = this.unlisted.status === 400;
       return isOld ? 'was answered 400 (--api-version names an older version)' : answered(this.unlisted);
@@ -227,7 +227,7 @@ class Surveyor {
       return others ? 'lists those of other devices too' : undefined;
     },
     release: async () => {
-      // Shards look in the same millisecond.
+      // Adds random bytes, because several shards may create releases in the same millisecond.
       const label = `preflight ${Date.now().toString(36)}-${randomBytes(4).toString('hex')}`;
       const { why, value } = await look(this.client.createReleaseFixture(label, '{}'));
       this.#fixture = value;

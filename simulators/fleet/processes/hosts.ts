@@ -181,7 +181,7 @@ export class Hosts {
     return [...this.#entries.values()].flatMap(({ host }) => host.pid ?? []);
   }
 
-  /** Resolves with the answers of living hosts. Rejects with NoHostLeft if no host answers. */
+  /** Resolves with the hosts' answers; drops each host that rejects. Rejects with NoHostLeft if no host answers. */
   async each<T>(call: (host: Host) => Promise<T>): Promise<T[]> {
     const entries = [...this.#entries];
     const results = await Promise.allSettled(entries.map(([, { host }]) => call(host)));

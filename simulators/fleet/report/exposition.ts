@@ -15,7 +15,7 @@ export interface Exposed extends Pick<Measured, 'metrics' | 'counters' | 'times'
   costs?: RunCosts | undefined;
 }
 
-/** Rejects for an unusable port. `labels`: labels of every sample, e.g. the shard. */
+/** Serves the figures to Prometheus; rejects for an unusable port. `labels`: labels of every sample, e.g. the shard. */
 export async function expose(options: {
   port: number;
   host?: string;

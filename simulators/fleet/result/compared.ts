@@ -19,9 +19,9 @@ interface FleetComparison {
   reasons: string[];
 }
 
-/** Number of standard errors by which different figures must differ; chance exceeds 4 once in 10,000 comparisons. */
+/** Standard errors beyond which a difference counts; chance exceeds 4 once in 10,000 comparisons. */
 const DEVIATIONS = 4;
-/** Factor and milliseconds by which different durations must differ; equal runs differed by 1.52 times and 0.51 ms. */
+/** Factor and milliseconds beyond which a change counts; equal runs differed by 1.52 times and 0.51 ms. */
 const LEAST_FACTOR = 1.5;
 const LEAST_MS = 1;
 

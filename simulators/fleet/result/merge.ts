@@ -56,7 +56,7 @@ export function mergeResults(parts: readonly Part[], options: MergeOptions = {})
   const begins = results.flatMap(({ phases_begin_ms: ms }) => ms ?? []);
   // Takes the longest preparation of a shard, because all shards begin the first phase together.
   const begun = begins.length === 0 ? undefined : Math.max(...begins);
-  // The early end of one shard is a reason, and decides nothing about the whole fleet.
+  // Drops `ended_by`, because the early end of one shard makes the whole run incomplete, not failed.
   const { costs: _, ended_by: __, ...head } = first.result;
   return defined({
     ...head,

@@ -258,7 +258,7 @@ export class Mirror implements Disposable {
     this.#sent = body;
   }
 
-  /** Sends the result with retries; resolves with the reason for a failure. */
+  /** Sends `failed.json` and `result.json`, if they exist, with retries; resolves with the reason for a failure. */
   async deliver(signal: AbortSignal): Promise<string | undefined> {
     this[Symbol.dispose]();
     if (this.#own === undefined) return undefined;

@@ -154,9 +154,9 @@ export type FleetResult = Static<typeof fleetResult.schema>;
 /** Metrics of the load generator itself. */
 export const OWN = /^(schedule\.|start\.ms)/;
 
-/** True if only the load generator was measured; without a platform, event streams that were read count too. */
+/** True if only the load generator was measured; without a platform, a read event stream counts as a measurement. */
 export const measuredNothing = ({ metrics, counters, uplink }: Measurable): boolean =>
-  // A connection may be all that a platform gives.
+  // Ignores connection times, because a platform may accept connections and answer nothing.
   Object.keys(metrics).every((name) => OWN.test(name) || name === 'http.connect.ms') &&
   (uplink !== 'none' || counters['subscriber.violations'] === undefined);
 
@@ -190,7 +190,7 @@ type Evaluated = Pick<FleetResult['thresholds'][number], 'ok' | 'value'>;
 
 export const isMissed = ({ ok, value }: Evaluated): boolean => !ok && value !== null;
 
-/** Figures of a saturated load generator or of an incomplete run decide nothing. */
+/** False for an incomplete run or a saturated load generator, whose figures decide nothing. */
 export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 'verdict'>): boolean =>
   complete && verdict !== 'invalid';
 

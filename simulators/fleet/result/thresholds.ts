@@ -190,7 +190,7 @@ export function evaluate(threshold: Threshold, measured: Measured): ThresholdRes
   return { expr, value, ok: OPERATORS[operator](value, bound) };
 }
 
-/** Adds `rollout.missed.count==0` by default for a scenario with roll-outs. */
+/** Adds `rollout.missed.count==0` for a scenario with measured roll-outs, unless `rollout.missed` has a threshold. */
 export function evaluatedThresholds(
   { scenario, thresholds }: { scenario: Scenario; thresholds: readonly string[] },
   measured: Measured,

@@ -47,7 +47,10 @@ class DeploymentTimings {
     }
   }
 
-  /** Calls `exhausted` if a deployment fails for lack of resources, because a sync retries it without an error. */
+  /**
+   * Records the times of deployments. Calls `exhausted` if a deployment fails for lack of resources, because a sync
+   * retries it without an error.
+   */
   watch(port: DeploymentPort, exhausted: (error: Error) => void): DeploymentPort {
     return {
       active: () => port.active(),
@@ -109,7 +112,7 @@ export class Robot implements UplinkListener {
   #subscribers: Subscriber[] = [];
   readonly timings = new DeploymentTimings();
   #connectingSince = 0;
-  /** Undefined unless the robot is killed. */
+  /** Id of the newest event at a kill; undefined unless the robot is down or restarts. */
   #latestAtKill: number | undefined;
   #online = pending();
   state: RobotState = 'waiting';
@@ -159,7 +162,7 @@ export class Robot implements UplinkListener {
     this.countZeros();
   }
 
-  /** Counts 0 of what may happen at any time, because a warm-up, which is not measured, may have started the robot. */
+  /** Counts 0 losses and violations, so that thresholds on them are measurable in every phase after the start. */
   countZeros(): void {
     if (this.state === 'online' && this.timings.syncStarted > 0) this.#listener.count('uplink.lost', 0);
     if (this.#subscribers.length === 0) return;
@@ -228,7 +231,7 @@ export class Robot implements UplinkListener {
     await this.#uplink.cut();
   }
 
-  /** Leaves alone a robot that something else has brought back meanwhile. */
+  /** Restores the uplink after `cutOff`, unless the state has changed since then, e.g. by a kill. */
   rejoin(): void {
     if (this.state === 'cut off') void this.#uplink?.restore();
   }
@@ -237,7 +240,7 @@ export class Robot implements UplinkListener {
     this.disturbances += 1;
     const earlier = this.#online;
     this.#online = pending();
-    // Ends an earlier wait too, because several disturbances may overlap.
+    // Extends earlier waits until the robot is online again, because several disturbances may overlap.
     earlier.resolve(this.#online.promise);
     this.state = state;
   }

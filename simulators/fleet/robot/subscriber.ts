@@ -190,7 +190,7 @@ interface SubscriberOptions {
   onEvent(id: number, type: string, text: string): void;
   onFault(fault: StreamFault): void;
   onCount(name: 'connected' | 'lost' | 'refused' | 'expired'): void;
-  /** Undefined while the robot is down; the cursor then stays. */
+  /** Ids of the retained events; undefined while the robot is down, so that the cursor stays. */
   retained(): { earliest: number; latest: number } | undefined;
 }
 

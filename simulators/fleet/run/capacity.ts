@@ -93,7 +93,7 @@ export function memoryOf(robots: number, cost: RobotCost, processes: FleetProces
 
 const MEMORY_DISK = '/dev/shm';
 
-/** Folder in memory if `bytes` fit, so that the disk does not slow the run. */
+/** Returns `named`, else `/dev/shm` if twice `bytes` are free there, because a disk is slower, else `tmpdir()`. */
 export function baseDirFor(bytes: number, named?: string): string {
   if (named !== undefined) return named;
   try {

@@ -48,7 +48,7 @@ export class EarlyEnd {
     if (recent === undefined) return;
     for (const condition of this.#conditions) {
       const { expr, ok, value } = evaluate(condition, recent.whole);
-      // Rates and percentiles must hold in both halves of the window, because a burst spoils only one.
+      // Rates, maxima and percentiles must hold in both halves of the window, because a burst spoils only one.
       const lasts = condition.statistic === 'count' || recent.halves.every((half) => evaluate(condition, half).ok);
       if (!ok || !lasts) continue;
       const time = readableDuration(this.#afterMs);

@@ -16,7 +16,7 @@ import { membersOf, monotonicMs, type Shard } from '../schedule/schedule.ts';
 import { baseDirFor, connectionsFor, robotCost } from './capacity.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
 
-/** Provided by the caller, because a fleet does not know the requirements. */
+/** Judge of the platform's answers, provided by the caller, because a fleet does not know the requirements. */
 export interface AnswerJudge extends AsyncDisposable {
   readonly ready: Promise<void>;
   take(told: AnswersTold): void;
@@ -76,7 +76,7 @@ export interface RunOptions extends CommonOptions {
   soak?: SoakOptions;
   screen: Output;
   version: string;
-  /** Called before any file is written, so that a full disk cannot lose the result. */
+  /** Receives the result before its files are written, so that a full disk cannot lose the result. */
   onResult?(result: FleetResult): void;
   signal: AbortSignal;
 }
@@ -112,7 +112,7 @@ export class Fleet implements AsyncDisposable {
     this.namePrefix = options.namePrefix ?? 'robot';
     // Short, because the system limits the length of a Unix socket's path.
     const base = baseDirFor(this.members.length * cost.memoryDiskBytes, dir);
-    // Without an owner in its name, a later process does not remove the folder.
+    // Leaves the owner out of the name of a kept folder, so that no later process removes the folder.
     this.dir = options.keep === true ? mkdtempSync(join(base, 'muster-kept-')) : ownedFolder('fleet', base);
     const { connections = connectionsFor(Math.ceil(this.members.length / this.#hostCount), cost) } = options;
     this.record.connections = connections;
@@ -211,9 +211,9 @@ export class Fleet implements AsyncDisposable {
 
   async #canaryOf(host: Host, robots: readonly number[], warnings: string[]): Promise<string | undefined> {
     let failure: string | undefined;
-    // The platform may refuse only the first robot, e.g. for a taken name.
+    // Tries the last robot too, because the platform may refuse only the first, e.g. for a taken name.
     for (const robot of new Set([...robots.slice(0, 1), ...robots.slice(-1)])) {
-      // `prepare` reports a dead host.
+      // Ignores a dead host, which `prepare` reports.
       const outcome = await host.runCanary(robot).catch(() => undefined);
       if (outcome === undefined || outcome.end === 'online') return undefined;
       if (outcome.end === 'slow') {
@@ -293,7 +293,7 @@ export class Fleet implements AsyncDisposable {
     const { releaseId, plain, staged } = this.options.offer ?? {};
     const ways = defined({ plain, staged });
     if (releaseId !== undefined) return { releaseId, configInstanceIds: [], ...ways };
-    // Shards create releases in the same millisecond.
+    // Adds random bytes, because several shards may create releases in the same millisecond.
     const version = `${this.namePrefix} ${label} ${Date.now().toString(36)}-${randomBytes(4).toString('hex')}`;
     const text = content ?? JSON.stringify({ release: version });
     return { ...(await this.#client.createReleaseFixture(version, text)), ...ways };

@@ -35,7 +35,7 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
   }
 }
 
-/** A recursive `mkdir` would never return in e.g. /proc. */
+/** Folders to create one by one, because a recursive `mkdir` never returns in e.g. /proc. */
 const missingFolders = (folder: string): string[] =>
   existsSync(folder) || dirname(folder) === folder ? [] : [...missingFolders(dirname(folder)), folder];
 
@@ -79,7 +79,7 @@ export async function publishFigures(
   screen.write(`metrics: http://${host}:${served.port}/metrics\n`);
 }
 
-/** Locks the output folder and the robots' keys against a second fleet, as long as `stack`. Throws PreflightError. */
+/** Locks the output folder and the keys against a second fleet until `stack` is disposed. Throws PreflightError. */
 export function lockFolders(
   options: Pick<RunOptions, 'out' | 'stateDir' | 'scenario' | 'shard' | 'namePrefix'>,
   stack: AsyncDisposableStack,
@@ -95,7 +95,7 @@ function lockKeys(stack: AsyncDisposableStack, dir: string, prefix: string, shar
   stack.defer(lockDirectory(dir, `lock-${prefix}-${index}-of-${count}`).release);
   for (const name of readdirSync(dir)) {
     const [, other, shards] = /^lock-(.+)-\d+-of-(\d+)$/.exec(name) ?? [];
-    // Refuses another number of shards, whose shards share robots with this one.
+    // Refuses a fleet with another number of shards, because its shards use the same robots as this shard.
     if (other === prefix && Number(shards) !== count) lockDirectory(dir, name).release();
   }
 }

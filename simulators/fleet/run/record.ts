@@ -211,7 +211,7 @@ export class FleetRecord {
     return this.progress.second(this.elapsedMs, this.phase, robots);
   }
 
-  /** If a host is lost, returns the figures of all seconds, to two digits. */
+  /** `snapshot`: figures of all hosts. Default: figures of all seconds to two digits, e.g. after the loss of a host. */
   measured(snapshot: Snapshot = this.progress.snapshot): Measured {
     const { histograms, counters } = snapshot;
     const metrics = summariesOf(snapshot);

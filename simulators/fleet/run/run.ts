@@ -203,7 +203,7 @@ async function carryOut({ options, fleet, outputs, view, byHand, costs, soak, ju
     if (phase.do !== 'ramp') await byHand.whenGoing(signal);
     const carried = () => (phase.do === 'ramp' ? costs.ramp(() => fleet.run(phase, turn)) : fleet.run(phase, turn));
     const report = await (soak?.patiently(carried) ?? carried());
-    // An interrupt has put another report of the phase into the record.
+    // Ends after an interrupt, which has put another report of the phase into the record.
     if (!fleet.record.phases.includes(report)) return;
     // Writes missed roll-outs of a soak now, because the record keeps only the last pass.
     outputs.addRollouts(
@@ -239,7 +239,10 @@ async function beginTogether(options: RunOptions, { record }: Fleet, outputs: Ou
   record.phasesBeginMs ??= record.elapsedMs;
 }
 
-/** An interrupt resolves with the measurements so far; failures of platform, workers or shards do not reject. */
+/**
+ * Carries out the run; an interrupt resolves with the measurements so far. Failures of platform, workers or shards make
+ * the run incomplete, and do not reject.
+ */
 async function interruptible(run: Run): Promise<Measured | undefined> {
   const { fleet, options } = run;
   const { signal } = options;

@@ -258,7 +258,7 @@ interface Classed {
 
 const bounds = new WeakMap<object, { name: string; below: number }[]>();
 
-/** Computed only from index and shares, so that all shards and workers agree. */
+/** Class of a robot, which follows only from index and shares, so that all shards and workers agree. */
 export function classOf({ classes }: Classed, robot: number): string | undefined {
   if (classes === undefined) return undefined;
   let all = bounds.get(classes);

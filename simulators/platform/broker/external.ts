@@ -75,7 +75,8 @@ export class BrokerError extends Error {
 }
 
 /**
- * Rejects with BrokerError if the broker refuses or stays unreachable for 10 s. `isDevice`: false for other clients.
+ * Rejects with BrokerError for a URL without MQTT scheme, an unreachable or refusing broker, or no connection within
+ * 10 s. `isDevice`: false for other clients.
  */
 export async function externalBroker(
   options: ExternalBrokerOptions,
@@ -116,7 +117,7 @@ async function open({ url, ...credentials }: ExternalBrokerOptions, host: string
   let client: MqttClient | undefined;
   try {
     const protocol = { protocolVersion: 4 as const, clientId: `platform-${randomUUID()}` };
-    // `keepalive` is in seconds, the others in milliseconds. Queues no QoS 0 message, because a late ping is useless.
+    // `keepalive` is in seconds, other times in milliseconds. Queues no QoS 0 message, because a late ping is useless.
     const patience = { connectTimeout: 10_000, reconnectPeriod: 1_000, keepalive: 20, queueQoSZero: false };
     client = await connectAsync(url, { ...credentials, ...protocol, ...patience }, false);
     client.on('error', () => {});

@@ -9,7 +9,7 @@ export interface Broker {
   publish(deviceId: string, topic: string, message: object, options: { qos: 0 | 1; retain: boolean }): void;
   /** Records an HTTP request as a sign of life. */
   heard(deviceId: string): void;
-  /** Ends the connection of a device whose session has ended; an external broker cannot. */
+  /** Closes the connection of a device; with an external broker, only marks the device as offline. */
   disconnect(deviceId: string): void;
   stop(): Promise<void>;
 }

@@ -10,7 +10,7 @@ import type { KeyRing } from '../keys.ts';
 
 export const KEPT_REQUESTS = 500;
 const SHOWN_BODY = 16_384;
-/** In bytes, or in characters of a text; more than are shown, so that a secret at the end is still recognized. */
+/** Bytes or characters kept of a body; more than SHOWN_BODY, to mask a secret across that limit. */
 const KEPT_BODY = SHOWN_BODY + 4_096;
 const SHOWN_TEXT = 500;
 
@@ -44,11 +44,11 @@ export class Exchanges {
   onExchange: () => void = () => {};
   readonly #options: ExchangeOptions;
   readonly #known: TrafficRedactor;
-  /** Redactors by the credentials of a request that are none of the platform's API keys, but may be valid too. */
+  /** Redactors by credentials other than the platform's API keys, e.g. device tokens, which are secret too. */
   readonly #strangers = new Map<string, TrafficRedactor>();
   readonly #open = new WeakMap<IncomingMessage, Kept>();
   #kept: Kept[] = [];
-  /** Also counts requests no longer kept. */
+  /** Number of finished requests, including discarded ones. */
   count = 0;
 
   constructor(options: ExchangeOptions) {

@@ -30,7 +30,7 @@ interface Shown<Row extends BaseRow> {
   lineOf(row: Row): object;
 }
 
-/** Rows on the page: changed last, or asked for by a user. */
+/** Rows on the page: the last KEPT rows that changed or that a user asked for. */
 function linesOf<Row extends BaseRow>(collection: Collection<Row>, what: Shown<Row>, onChange: () => void) {
   const shown = new Set<number>();
   let isDue = true;

@@ -40,7 +40,7 @@ export function recorded(now: string, after: string, reported = now): string {
   return new Date(Math.min(latest, Math.max(instantOf(reported), Date.parse(after)))).toISOString();
 }
 
-/** Does not check whether the move is allowed. */
+/** Moves a deployment, and updates its times and its device; does not check whether the move is allowed. */
 export function advance(core: Core, row: DeploymentRow, { deployed_at, archived_at, ...step }: Step): DeploymentRow {
   const now = timestamp(core.clock);
   const changes: Partial<DeploymentRow> = { updated_at: now, ...step };

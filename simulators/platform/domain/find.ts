@@ -6,7 +6,7 @@ import { PlatformError } from '../ports.ts';
 import type { Values } from '../store/collection.ts';
 import type { Rows } from '../store/rows.ts';
 
-/** A row that is not `visible` is answered like an unknown one, so that nobody learns of it. */
+/** Throws PlatformError 404 for an unknown row, and for an invisible row, to hide that the row exists. */
 export function findRow<K extends ResourceKind>(
   core: Core,
   kind: K,

@@ -8,7 +8,7 @@ import { type ExpandTree, filterUp, type Renderer } from '../render.ts';
 import type { Filters, OrderTerm } from '../store/order.ts';
 
 const EXPAND_LEVELS = 4;
-/** Real clients send far fewer values. */
+/** Maximum number of values of one filter; real clients send far fewer. */
 const FILTER_VALUES = 1000;
 
 const refuse = (parameter: string, message: string, accepted: readonly string[]) =>

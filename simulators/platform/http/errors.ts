@@ -22,7 +22,7 @@ const REFUSALS: Readonly<Record<string, { status: number; code: string; message:
 
 type OnFailure = (error: unknown, request: FastifyRequest) => void;
 
-/** Answers errors in the words of the platform, and only requests of HTTP/1. */
+/** Server that answers every error in the format of the platform, and refuses HTTP versions other than 1 with 505. */
 export function serverOf(core: Core, options: object, onFailure: OnFailure): FastifyInstance {
   const answer = answerTo(core, onFailure);
   const app = fastify({
@@ -57,7 +57,7 @@ const answerTo =
     else reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
   };
 
-/** Closes the connection, because the start of the next request is unknown. */
+/** Answers a malformed request, then closes the connection, because the start of the next request is unknown. */
 export function answerClientError(core: Core, error: Error, socket: Socket): void {
   const { code = '' } = error as NodeJS.ErrnoException;
   const current = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage;

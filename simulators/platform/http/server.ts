@@ -139,7 +139,7 @@ const PATTERNS = OPERATIONS.map(({ method, path }) => ({
   pattern: new RegExp(`^${BASE_PATH}${path.replace(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
-/** Refuses before the body is read. */
+/** Refuses all other paths and methods before the body is read. */
 function refuseOthers(app: FastifyInstance, nothing: string): void {
   const refusal = ({ method, raw }: Pick<FastifyRequest, 'method' | 'raw'>): PlatformError => {
     const path = (raw.url ?? '').split('?')[0] ?? '';

@@ -31,7 +31,7 @@ class Facet {
 
 type FacetFilter = readonly { facet: Facet; codes: readonly number[] }[];
 
-/** Call `add`, `change` or `reload` after each change of the table. */
+/** Index in memory; call `add`, `change` or `reload` after each change of the table. */
 class RowIndex {
   readonly #facets: Facet[];
   readonly #idOfSeq: StatementSync;

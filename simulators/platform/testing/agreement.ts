@@ -6,7 +6,7 @@ import { type DeploymentSource, Syncer } from '../../device/uplink/sync.ts';
 import { ManualTime, MemoryDevice, overHttp } from '../../device/uplink/testing/uplinks.ts';
 import { createDevice, deploymentBody, type Item, type Kit, type TestPlatform } from './kit.ts';
 
-/** Descriptions of deployments, which tell the test agents how each goes. */
+/** Descriptions of deployments, by which the test agent decides whether a deployment succeeds. */
 const OUTCOMES = ['works', 'works when healed', 'never works'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
@@ -24,7 +24,7 @@ function testAgent(source: DeploymentSource) {
   return {
     active: () => device.active().map(({ id }) => id),
     sync: () => syncer.run(never),
-    /** Starts a new process on the old disk. */
+    /** Simulates a restart, which keeps only the deployments on the device. */
     restart: () => {
       syncer = new Syncer(device, source, time);
     },

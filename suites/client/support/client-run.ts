@@ -34,22 +34,22 @@ function withDigits(_key: string, value: unknown, context?: { source?: string })
   return typeof value === 'number' && /^-?\d+$/.test(source) && String(value) !== source ? source : value;
 }
 
-/** For the first request, because an interpreter starts slowly on a busy machine. */
+/** Patiences for the first request, because an interpreter starts slowly on a busy machine. */
 export const START_PATIENCES = 6;
-/** For a repeated request, because a client pauses longer before each repetition. */
+/** Patiences for a repeated request, because a client pauses longer before each repetition. */
 export const AGAIN_PATIENCES = 3;
 /** Longest wait with progress, as a multiple of the wait without. */
 const ENDLESS = 3;
 /** Limit of requests and of printed lines in memory, because an endless client causes more. */
 const MOST_KEPT = 20_000;
-/** Longest wait that a check asks of a client. */
+/** Longest wait in seconds that a check asks of a client. */
 const MOST_SECONDS = 30;
-/** Time between the end of every wait and the check's time limit. */
+/** Milliseconds between the end of every wait and the check's time limit. */
 const SPARE_MS = 1500;
 const SHOWN_SILENCE_MS = 1000;
 const MOST_RECORDED = 8;
 
-/** A silent job is not started again. */
+/** Jobs in which the client has made a request (`active`) or none (`silent`); a silent job is not started again. */
 const ACTIVITY = new Fact(() => new Map<ClientJob, 'active' | 'silent'>());
 
 export async function startRun<Run extends AsyncDisposable>(run: Run, begin: (run: Run) => Promise<unknown>) {
@@ -82,11 +82,11 @@ export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
   if (pace === 'unclear') throw new TooLittleSeen(storm.tooSlow);
 }
 
-/** For clocks and timers. */
+/** Tolerance in milliseconds for clocks and timers. */
 const TOLERANCE_MS = 150;
 /** Longest delay of this process that allows a verdict, as a share of the wait. */
 const MOST_LATE = 1 / 4;
-/** A wait whose end this process saw late is tried again. */
+/** Maximum number of tries; a wait is tried again if this process saw its start or its end late. */
 const MOST_TRIES = 3;
 
 interface Wait {
@@ -139,7 +139,7 @@ export abstract class ClientRun implements AsyncDisposable {
   /** Stopped servers, whose ports stay taken while the client runs. */
   readonly #left: ScriptedServer[] = [];
   #folder: string | undefined;
-  /** From the start of the client to its first request. */
+  /** Milliseconds from the start of the client to its first request. */
   #startMs = 0;
   /** Milliseconds of the latest wait that the check has asked of the client. */
   askedMs = 0;
@@ -284,7 +284,8 @@ export abstract class ClientRun implements AsyncDisposable {
   }
 
   /**
-   * Resolves with undefined once the client has ended, makes no progress for `withinMs`, or repeats itself without end.
+   * Resolves with the result of `look`, or with undefined once the client has ended, repeats itself without end, or
+   * makes no progress for `withinMs`. Throws TooLittleSeen shortly before the check's time limit.
    */
   async until<T>(
     look: () => T | undefined,

@@ -70,7 +70,7 @@ export class JobRun extends ClientRun {
     return startRun(await JobRun.start(t, options), (run) => run.ended());
   }
 
-  /** For a check that judges the requests, not the end of the client. */
+  /** Runs a client whose requests the check judges, but not its end. */
   static async untilSettled(t: Client, options: JobRunOptions): Promise<JobRun> {
     return startRun(await JobRun.start(t, options), (run) => run.#settled());
   }
@@ -161,11 +161,11 @@ export const itemsFrom = (first: number, count: number): Item[] =>
     name: `robot ${first + index}`,
   }));
 
-/** As published implementations send it. */
+/** Body of an error, as published implementations send it. */
 export const errorOf = (code: string): object => ({ error: { code, params: {}, message: `refused: ${code}` } });
 export const TOO_MANY: Refusal = { status: 429, headers: {}, body: errorOf('too_many_requests') };
 
-/** By section 8 of the specification. */
+/** Limit and offset of a request, clamped by section 8 of the specification. */
 export function pageWindow({ query }: ClientRequest, maximum: number = LIST_LIMITS.limitMaximum) {
   const { limitDefault, limitMinimum, offsetDefault, offsetMinimum } = LIST_LIMITS;
   const limit = Math.trunc(Number(query.get('limit') ?? limitDefault)) || limitDefault;

@@ -15,7 +15,7 @@ const SHOWN_LAST = 60;
 
 /** Bytes of an answer that are recorded, and compared with other answers. */
 const KEPT = 64 * 1024;
-/** Bytes of a request's body; no request of the APIs has as many. */
+/** Maximum bytes of a request's body; every request of the APIs has fewer. */
 const MOST_BODY = 1024 * 1024;
 
 export interface Track {

@@ -5,7 +5,7 @@ import { readableDuration } from '../../../harness/common/units.ts';
 import { runningMs } from '../../../harness/common/waiting.ts';
 import type { ClientRequest } from './server.ts';
 
-/** Equal requests with equal answers that count as endless. */
+/** Number of equal requests with equal answers that counts as endless. */
 const MOST_SAME = 20;
 /** Time in which a client may send at most `MOST_REFUSED` refused requests. */
 export const WATCHED_MS = 3000;
@@ -13,9 +13,9 @@ export const MOST_REFUSED = 30;
 const SHORT_MS = WATCHED_MS / MOST_REFUSED;
 /** Longest pause that the machine may cause, in starts of a shell. */
 const SHELLS = 3;
-/** Minimum for a verdict on a busy machine. */
+/** Minimum number of pauses for the verdict `hammers` on a busy machine. */
 const ENOUGH_PAUSES = 9;
-/** Multiple of `WATCHED_MS` on a busy machine. */
+/** Longest watch on a busy machine, as a multiple of `WATCHED_MS`. */
 const LONGER = 4;
 /** Watched time before the load of the machine is measured again. */
 const AGAIN_MS = 1000;

@@ -231,7 +231,7 @@ export function expectCursor(run: StreamRun, asked: ClientRequest, id: string): 
 
 const idsOf = (events: readonly { id: string }[]): string => events.map(({ id }) => id).join(', ');
 
-/** A client may add and reorder members. */
+/** True if `seen` has all members of `sent`; a client may add and reorder members. */
 function has(seen: unknown, sent: unknown): boolean {
   if (sent === null || typeof sent !== 'object') return seen === sent;
   if (seen === null || typeof seen !== 'object' || Array.isArray(seen) !== Array.isArray(sent)) return false;

@@ -7,7 +7,7 @@ import { watched } from './support.ts';
 
 /** Longest pause between two pages that a program reads; a person pauses longer. */
 const SOON_MS = 10_000;
-/** A person who searches may make one wrong step. */
+/** Wrong steps in a row for a finding; a person who searches may make a single one. */
 const WRONG_IN_A_ROW = 2;
 
 interface PageRead {
@@ -89,7 +89,7 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   return isSame || (!before.request.connection.open && state.several !== true) ? before : undefined;
 }
 
-/** Clients that may read a list in turns, each at the same distance on its own connection. */
+/** Maximum number of clients that read a list in turns on their own connections, an equal step apart. */
 const MOST_IN_TURNS = 4;
 
 const nextRule = walks(() => {

@@ -166,7 +166,7 @@ const socketRule = (): Rule => (seen, judge: Judge) => {
   });
 };
 
-/** Requests in a row; a port scan sends one or two. */
+/** Requests without a token in a row for a finding; a port scan sends one or two. */
 const WITHOUT_TOKEN = 3;
 
 const tokenRule = (): Rule => {

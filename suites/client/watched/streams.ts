@@ -44,11 +44,11 @@ const hammering = (
     };
   });
 
-/** For clock skew, timers and network delay. */
+/** Tolerance in milliseconds for clock skew, timers and network delay. */
 const TOLERANCE_MS = 300;
-/** For an HTTP date, which has no fractions of a second. */
+/** Tolerance in milliseconds for an HTTP date, which has no fractions of a second. */
 const DATE_TOLERANCE_MS = 1300;
-/** One early request may come from another user. */
+/** Early requests in a row for a finding; a single one may come from another user. */
 const EARLY_IN_A_ROW = 2;
 
 const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
@@ -117,13 +117,13 @@ export const platformRules = [
   ),
 ];
 
-/** Later, the same name may belong to another client, or to a restarted client. */
+/** Milliseconds in which a name stands for one client; later, it may belong to another or to a restarted client. */
 const SOON_MS = 60_000;
-/** Limit of an immediate reconnection; a later request may be another client's. */
+/** Maximum milliseconds until an immediate reconnection; a later request may be another client's. */
 const AT_ONCE_MS = 3_500;
-/** Immediate reconnections in a row; correct clients in turns cause fewer. */
+/** Immediate reconnections in a row for a finding; correct clients in turns cause fewer. */
 const IN_A_ROW = 12;
-/** Cursors in a row that lie beyond all seen events; Muster may miss a single event. */
+/** Cursors beyond all seen events in a row for a finding; Muster may miss a single event. */
 const BEYOND_IN_A_ROW = 3;
 const DECIMAL = /^\d{1,40}$/;
 
@@ -160,13 +160,13 @@ class Events {
     return this.#ids.get(request);
   }
 
-  /** No watched client has received the event or a newer one. */
+  /** True if no watched client has received the event or a newer one. */
   isBeyond(id: string): boolean {
     return BigInt(id) > this.#newest;
   }
 }
 
-/** A client neither drops its cursor nor goes back. */
+/** False if the cursor is gone or lies further back, which proves another client. */
 function mayBeSameClient(named: string | undefined, before: RequestSeen, events: Events): boolean {
   const given = cursorOf(before);
   if (named === undefined) return given === undefined;

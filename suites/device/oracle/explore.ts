@@ -1,4 +1,4 @@
-/** Explores the agent by sequences of commands, and declares the checks that this decides. */
+/** Explores the agent by sequences of commands, and declares the checks that the exploration decides. */
 import type { Snapshot } from '../../../harness/client/recorder.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import { runningMs } from '../../../harness/common/waiting.ts';
@@ -17,7 +17,7 @@ import { Departure, Reality } from './reality.ts';
 import { sequences } from './sequences.ts';
 
 interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
-  /** Counter that must be positive for the check to pass; where only `<least> asked for` is, it does not apply. */
+  /** Counter that must be positive for a pass; a check with a count of `<least> asked for` alone is not applicable. */
   least?: string;
   /** Left out for the only check of a requirement, which then has the requirement's id. */
   aspect?: string;

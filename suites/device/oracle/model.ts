@@ -83,7 +83,7 @@ export class Ledger {
     );
   }
 
-  /** Ids that a stream owes of events that none has brought; empty once others have been published. */
+  /** Ids due on a stream from a batch that no stream has delivered; empty with `types`, and after later events. */
   unread({ after, upTo, types }: Owed): bigint[] {
     const { first, last } = this.#unread;
     if (types !== undefined || last !== this.closed || upTo < last) return [];

@@ -163,7 +163,7 @@ export class Reality {
       isOwed: way !== 'none',
       subscription: this.streams.follow(stream, http),
     };
-    // A refusal that may be right decides nothing.
+    // Counts no refusal that may be right, because it decides nothing.
     if (status === 200 || !mayBeExpired) {
       if (client.isOwed) t.saw(`streams by ${way}`);
       if (asking.mayRefuse === true) t.saw('filters by unknown types');
@@ -341,7 +341,10 @@ export class Reality {
     this.departs(what, { expected, actual: String(written) });
   }
 
-  /** `unclear`: result for a moment that cannot be judged: unreadable, inexact, without offset, of another clock. */
+  /**
+   * `unclear`: result for a moment that cannot be judged: unreadable, inexact, without offset, or of another clock.
+   * False also means that clocks may not differ.
+   */
   isWithin(
     member: string,
     written: unknown,

@@ -116,7 +116,7 @@ async function replayAll(real: Reality): Promise<void> {
   await real.current.expectFiles();
 }
 
-/** `counted`: further counter of the restart. */
+/** `counted`: name of a further counter to increase. */
 export const restartAgent = (signal: StopSignal, counted?: string): Command => ({
   text: `restart(${signal})`,
   isPossible: hasCapabilities('restart'),

@@ -163,7 +163,7 @@ export function configRoot(t: Device): string {
   return t.info.config_root ?? t.blocked('the capability "files" is declared, but control names no config_root');
 }
 
-/** True if control's paths are those of this machine; a device may make and remove its config root with its files. */
+/** True if control's paths are of this machine; tries the log too, because a device may remove its config root. */
 async function isHere(t: Device): Promise<boolean> {
   const { event_log: log } = t.info;
   const isLogHere = log !== undefined && (await t.files.stat(log)) !== undefined;

@@ -1,4 +1,4 @@
-/** Publishes events; each check follows its own by id, because others publish too. */
+/** Publishes events; each check follows its own events by id, because other checks publish too. */
 
 import { isObject } from '../../../harness/common/lenient.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
@@ -46,7 +46,7 @@ export async function subscribeAtKnownCursor(
   if (isKept && t.session.publishesSlowly) {
     const stream = await streams.try({ after: newest });
     if (stream.status === 200 && isEventStream(stream)) return { cursor: newest, live: streams.follow(stream) };
-    // Publishes after all, because control may have named the event of an earlier check falsely.
+    // Publishes an event below, because control may have named a wrong id in an earlier check.
     await stream.close();
   }
   const { last } = await publish(t, 1);

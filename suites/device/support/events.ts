@@ -101,7 +101,7 @@ export function showIds(events: readonly { id: bigint }[]): string {
   return `[${shown}]${events.length > 24 ? ` (${events.length})` : ''}`;
 }
 
-/** At-least-once delivery allows repeated events. */
+/** Drops repeated events, which at-least-once delivery allows. */
 export function distinct(events: readonly SeenEvent[]): SeenEvent[] {
   const seen = new Set<bigint>();
   return events.filter(({ id }) => !seen.has(id) && seen.add(id));

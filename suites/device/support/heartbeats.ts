@@ -24,7 +24,7 @@ export function heartbeatsOf({ stream }: Subscription): readonly SseComment[] {
 
 interface Watching {
   onFrame?: (frame: SseFrame) => void;
-  /** Opens a stream without events. `isOverdue`: the other one had none of the silences that are needed. */
+  /** Opens a stream without events. `isOverdue`: on the watched stream, events came too often. */
   openIdle?: (isOverdue: boolean) => Promise<Subscription | undefined>;
 }
 
@@ -85,14 +85,14 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
 
 const SHORT_WAIT_MS = 200;
 
-/** A client resumes a stream that ends in order; it has to stay open past two heartbeats. */
+/** True if the server ended the stream after more than two heartbeat intervals, because a client then resumes it. */
 function hasEndedLate(t: Device, { ended, openedAt }: Subscription['stream'], since = openedAt): boolean {
   return ended?.by === 'server' && ended.at - since > 2 * t.heartbeatSeconds * 1000;
 }
 
 class HeartbeatWatch {
   readonly intervalMs: number;
-  /** Comments that follow a silence: those named heartbeat once one has come, all until then. */
+  /** Comments after a silence; once a comment with the text heartbeat has come, only such comments. */
   heartbeatsByTheClock: SseComment[] = [];
   readonly #t: Device;
   readonly #subscription: Subscription;
@@ -255,7 +255,7 @@ export async function expectOpenWhileIdle(t: Device, subscription: Subscription,
 /** Minimum bytes of a busy stream; one or two checks publish less. */
 const BUSY_BYTES = 16_384;
 
-/** Undecided, because a device may end a busy stream. */
+/** Ends the check as undecided if the device has ended a busy stream, because a device may do so. */
 function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
   const last = stream.frames.findLast(isEvent)?.at;
   const { by, at = 0 } = stream.ended ?? {};

@@ -25,7 +25,7 @@ export interface LogStretch {
 }
 
 const MOST_EVENTS = 1500;
-/** One event has no order. */
+/** Minimum number of events, because one event has no order. */
 const LEAST_STRETCH = 2;
 export const fillingMs = ({ session }: Device): number => (session.publishesSlowly ? 2000 : 6000);
 const ATTEMPTS = 4;
@@ -241,7 +241,7 @@ async function earliestServed(streams: Streams, known = 0n): Promise<bigint | un
     low = high;
     high += 2n * step;
   }
-  // A device may refuse a cursor beyond its newest event, in any other way.
+  // Takes every status but 410 as not expired, because a device may refuse a cursor beyond its newest event.
   while (high - low > 1n) {
     const middle = (low + high) / 2n;
     const found = await statusAt(streams, middle);

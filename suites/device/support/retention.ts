@@ -9,7 +9,7 @@ export class TooFewRetained extends TooLittleSeen {
   override name = 'TooFewRetained';
 }
 
-/** Retention assumed until cursors show the real one. */
+/** Number of retained events that is assumed until cursors show the real number. */
 const ASSUMED_RETENTION = 200;
 
 const OBSERVED = new Fact(() => ({
@@ -76,7 +76,7 @@ export function mayBeGone(t: Device, options: OpenEvents): boolean {
   return kept + Math.max(0, eventsAfter(t, left.latest)) > (t.info.retention ?? kept);
 }
 
-/** Undecided for a cursor that may have expired, because 410 is then right. */
+/** Throws TooFewRetained for a cursor that may have expired, because 410 is then right. */
 export function endIfGone(t: Device, options: OpenEvents): void {
   const cursor = cursorOf(options);
   if (cursor === undefined || !mayBeGone(t, options)) return;

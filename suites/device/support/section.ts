@@ -77,7 +77,7 @@ export const check = (
       ...given,
       capabilities: new Set([...given.capabilities].filter((name) => !lacksPath(name))),
       control: watchedControl(pacedControl(given), given),
-      // A slow target takes minutes for all inputs.
+      // Limits the time, because a slow target takes minutes for all inputs.
       property: boundedProperty(given, {
         shrinkMs: 4000,
         tryMs: () => (given.session.isSlow() ? 3000 : 15_000),

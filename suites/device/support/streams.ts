@@ -163,12 +163,12 @@ export class Streams {
   }
 }
 
-/** Longest wait until a device notices a closed stream, in heartbeat intervals; only a heartbeat may fail on it. */
+/** Longest wait in heartbeat intervals until a device notices a closed stream, perhaps only by a failed heartbeat. */
 const HEARTBEATS_LATE = 1.2;
-/** True until one such wait has had no effect, because each takes a heartbeat interval. */
+/** False once a wait of `HEARTBEATS_LATE` intervals has had no effect, so that no later check waits as long. */
 const NOTICES_LATE = new Fact(() => true);
 
-/** Stands for a stream that waits, as for one that is refused; no caller follows either. */
+/** Refused stream in place of one that the device leaves waiting; no caller follows it. */
 const WAITING: HeldStream = { status: 503, headers: {}, ended: undefined, close: async () => {} };
 
 function held(response: OpenResponse): HeldStream & { response: OpenResponse } {

@@ -44,7 +44,7 @@ function leftMs(t: Device, wait: EventWait): number {
   return Math.min(patienceLeftMs(t, wait), wait.hurry?.leftMs ?? Number.POSITIVE_INFINITY);
 }
 
-/** Timeouts of other checks shorten all waits of the same kind. */
+/** Milliseconds left of a wait, which timeouts of other checks shorten. */
 const patienceLeftMs = (
   t: Device,
   { kind, within, patience }: Pick<EventWait, 'kind' | 'within' | 'patience'>,

@@ -58,7 +58,7 @@ async function decided(t: Platform, { id, level }: Requirement, checkId: string,
     if (explorer.suspects.values().some(isAbout)) await settle(explorer);
     return explorer.over.has(part) || explorer.found.values().some((each) => isAbout(each) && isWorst(each));
   }, t.signal);
-  // What an exploration found before it was cut off counts.
+  // Counts the findings from before a cut-off.
   const cutOff = await exploring
     .then(() => settle(explorer))
     .catch((error: unknown) => {

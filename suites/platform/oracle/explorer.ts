@@ -38,7 +38,7 @@ export const operation = (id: string): Operation => OPERATIONS.find((each) => ea
 export const listOf = (kind: ResourceKind): Operation => operation(`list${RESOURCES[kind].name}s`);
 export const getOf = (kind: ResourceKind): Operation => operation(`get${RESOURCES[kind].name}`);
 
-/** Leaves out what is no resource, because the envelope is judged elsewhere. */
+/** Leaves out items that are no resources, because another comparison judges the envelope. */
 export function itemsOf(exchange: Exchange): Shown[] {
   const { data } = Object(ok(exchange) ? exchange.json : undefined) as { data?: unknown };
   return Array.isArray(data) ? data.filter(isItem) : [];
@@ -56,7 +56,7 @@ export class Explorer {
   readonly notes: string[] = [];
   readonly observed = new Map<string, readonly [question: string, answer: string | number]>();
   readonly over = new Set<string>();
-  /** Sum of the milliseconds for which each finding was read again. */
+  /** Total milliseconds for which findings were read again. */
   laggedMs = 0;
   tidy = async (): Promise<void> => {};
   readonly lacking = new Map<string, Pick<Exchange, 'status' | 'text'>>();
@@ -116,7 +116,7 @@ export class Explorer {
     return { isKept: one('connection', 'kept', 'new'), isCut: body !== undefined && one('body', 'cut', 'whole') };
   }
 
-  /** Repeats throttled requests; status 0 means that no answer came. */
+  /** Repeats throttled requests; status 0 means that no answer came. Throws TooSlow once the budget is overdue. */
   async send(ask: Ask): Promise<Exchange> {
     if (this.budget.isOverdue)
       throw new TooSlow(`answers are slow: the exploration ended after ${this.budget.requests} requests`);

@@ -56,7 +56,7 @@ export interface ListKnown {
 }
 
 export class Model {
-  /** By kind and id, because each kind may number its own records. */
+  /** Records by kind and id, because each kind may number its own records. */
   readonly records = new Map<string, KnownRecord>();
   readonly lists = new Map<ResourceKind, ListKnown>();
   readonly objects = new Map<ResourceKind, { value: unknown; seen: Seen }>();
@@ -124,7 +124,7 @@ export class Model {
 export type More = Partial<
   Pick<Difference, 'kind' | 'isWritten' | 'member' | 'certain' | 'earlier' | 'id' | 'restsOn'>
 >;
-/** Other clients may have caused the difference. */
+/** Marks a difference that other clients may have caused. */
 export const UNSURE = { certain: false } as const;
 export type Words = string | (() => string);
 
@@ -179,8 +179,8 @@ export const knows = (kind: ResourceKind, name: string, version: SupportedVersio
   isInVocabulary(fieldsOf(kind, version)[name] ?? RESOURCES[kind].expansions[name]?.schema?.(version), value);
 
 /**
- * True for a record of which an older version lacks a value or a slot; no section states how it shows that. Undefined
- * for a record of which an expansion that differs between the versions was never shown.
+ * True for a record with a value or a second slot that an older `version` lacks; no section states how that version
+ * shows it. Undefined if an expansion that differs between the versions was never shown.
  */
 export function isBeyond(record: KnownRecord | undefined, version: string): boolean | undefined {
   if (record === undefined || version === NEWEST_VERSION) return false;

@@ -42,7 +42,7 @@ const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
 /** Timestamps that never change; `deployed` may, because a device may get the same deployment again. */
 const ONCE: readonly Timing[] = ['queued', 'archived'];
 
-/** By which the clocks of a platform's nodes, or the resolutions of two timestamps, may differ. */
+/** Milliseconds by which the clocks of a platform's nodes, or the resolutions of two timestamps, may differ. */
 const SKEW_MS = 1000;
 
 /** `isStrict`: no wrong clock or old deployment explains the difference. */
@@ -66,7 +66,7 @@ export function judgeMoments(item: Shown, record: KnownRecord, latest: number, h
   if (!record.isOurs) return;
   const created = String(item['created_at']);
   const earliest = instantOf(created) - SKEW_MS;
-  // Leaves out the deployment, whose time may be of the device's clock.
+  // Leaves out `deployed`, whose time may come from the device's clock.
   const own = ONCE.map((timing) => times.get(timing)).filter((at) => typeof at === 'string');
   const isPossible = !own.map(instantOf).some((at) => at < earliest || at > latest);
   hold(isPossible, true, `no time before ${created}, when it was created, and none to come`);
@@ -80,8 +80,8 @@ export function judgeMoments(item: Shown, record: KnownRecord, latest: number, h
       hold(at === before, false, `to be ${timing} at ${before}, as it was shown before`);
     if (typeof at === 'string') record.moments.set(timing, at);
   }
-  // Compares times with a fraction, because whole seconds may be equal. Leaves out other early times, because the nodes
-  // of a platform may have different clocks.
+  // Judges only a copy of a creation time with a fraction: equal whole seconds may be chance, and any other early time
+  // may come from another node's clock.
   const isExact = /[.,]\d*[1-9]/.test(created);
   for (const timing of ONCE) {
     const notYet = record.notYet.get(timing) ?? 0;

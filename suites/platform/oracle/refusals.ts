@@ -16,7 +16,7 @@ export function judge(model: Model, exchange: Exchange): Difference[] {
   return [...answered, ...judgeBody(model, exchange, kind)];
 }
 
-/** A write whose answer shows no resource: without a body, or accepted only (RFC 9110, section 15.3.3). */
+/** True for a write whose answer shows no resource: without a body, or with status 202 (RFC 9110, section 15.3.3). */
 export const isBare = ({ operation, status, text }: Exchange): boolean =>
   operation.method !== 'GET' && (text === '' || status === 202);
 
@@ -42,7 +42,7 @@ function judgeStatus(model: Model, exchange: Exchange): Difference[] {
   return judgement.found;
 }
 
-/** A platform may lack what it has not served in this version yet. */
+/** True for an operation that the platform may lack, because it has not served it in this version yet. */
 const isLacking = (model: Model, { operation, version, status }: Exchange): boolean =>
   NOT_SERVED.includes(status) && !model.served.has(`${operation.id} ${version}`);
 

@@ -18,9 +18,9 @@ import type { KnownRecord } from './model.ts';
 
 /** Minimum milliseconds of repetition; a cache may last one second. */
 const CACHED_MS = 1100;
-/** Sum of milliseconds over all findings, after which no read is expected to lag behind a write any more. */
+/** Total milliseconds of repetition after which reads are no longer assumed to lag behind writes. */
 const MOST_LAG_MS = 30_000;
-/** Minimum milliseconds if other findings have already failed the requirements. */
+/** Minimum milliseconds of repetition if other findings have already failed the requirements. */
 const ALREADY_FAILED_MS = 100;
 const READ_AGAIN = 3;
 const MOST_CHANGES = 6;

@@ -130,7 +130,7 @@ export class Writes {
     return made;
   }
 
-  /** Members due below `parent`; those at the top come from the first group, because a platform may have a root. */
+  /** Member due below `parent`; a top group repeats the parent of the first one, because a platform may have a root. */
   below(parent: string | null | undefined): Body {
     const above = parent ?? this.#top?.value;
     return above === undefined ? {} : { parent_id: above };
@@ -169,7 +169,7 @@ export class Writes {
   async act(version: string, deployment: KnownRecord, action: 'deploy' | 'archive'): Promise<void> {
     const device = this.ex.model.known(String(deployment.members.get('device_id')?.value), 'device');
     if (device !== undefined) this.#forgetStates(device);
-    // Takes the newest creation, which came before the first request of this kind, and so before its effect.
+    // Records the time of the newest creation, because the deployment was not yet queued or archived by then.
     const { notYet, moments, mayBeDeployed } = deployment;
     const timing = action === 'deploy' ? 'queued' : 'archived';
     const mayBeSo = action === 'deploy' ? mayBeDeployed : moments.has(timing);
@@ -179,7 +179,7 @@ export class Writes {
     await this.#post(`${action}Deployment`, version, {}, predicted, [deployment.id]);
   }
 
-  /** A write to one deployment may change the states of its device and of that device's other deployments. */
+  /** Forgets the states of a device and of its deployments, which a write to one deployment may change. */
   #forgetStates(device: KnownRecord): void {
     for (const name of ['current_deployment', 'current_release', 'status', 'updated_at']) device.members.delete(name);
     for (const { members } of this.ex.model.of('deployment')) {

@@ -1,4 +1,4 @@
-/** A refusal only blocks a check, because the specification shows no bodies of requests. */
+/** Creates records; a refusal only blocks a check, because the specification shows no bodies of requests. */
 import type { HttpResponse } from '../../../harness/client/http.ts';
 import { recordName } from '../../../harness/common/names.ts';
 import { type Item, isItem, servedCollections } from './lists.ts';

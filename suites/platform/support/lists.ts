@@ -8,7 +8,7 @@ import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
 import { describeResponse, ok, type Platform, send } from './requests.ts';
 
-/** Section 4.2 shows one path, whose form the others follow. */
+/** Path segments of the collections; section 4.2 shows one, whose form the others follow. */
 export const COLLECTIONS = Object.values(RESOURCES).map(({ collection }) => collection);
 
 export type Item = ListEnvelope['data'][number] & Readonly<Record<string, unknown>>;

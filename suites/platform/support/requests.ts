@@ -34,8 +34,8 @@ export function pauseMs(headers: RetryHeaders, attempt: number): number {
 }
 
 /**
- * Maximum number of tries after 503. They take less than a second, because 503 may mean something else than a busy
- * platform, and 16 s for a kind of request that was answered before, because a limit of rates may answer 503 too.
+ * Maximum number of tries after 503: less than a second in all for an unknown kind of request, because 503 may mean
+ * something else than a busy platform. A known kind, answered before, gets 16 s, because a rate limit may answer 503.
  */
 const BUSY_TRIES = { unknown: 4, known: 10 };
 const UNAVAILABLE_KINDS = new Fact(() => new Set<string>());

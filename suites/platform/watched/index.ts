@@ -70,7 +70,7 @@ const offsetRule = (): Rule => {
   };
 };
 
-/** Other parameters may change the size of a page. */
+/** Skips lists with other parameters, which may change the size of a page. */
 const defaultsRule = (): Rule => (seen, judge: Judge) => {
   const { query } = listAnswerIn(seen) ?? {};
   if (query !== undefined && [...query.keys()].every((name) => ['limit', 'offset', 'expand'].includes(name)))
@@ -178,7 +178,7 @@ const versionRules = [
   newer(archived, 'everglades', 'an archived device'),
 ];
 
-/** Section 2.5 documents no refusal. */
+/** Judges only successes, because section 2.5 documents no refusal. */
 const ping = watchedRule(success, [success.id], 'a ping that succeeds', () => (seen, judge) => {
   const found = answerIn(seen);
   if (found && isPing(found.request) && pingCode(found.answer) === 'success') judgeByModel(judge, seen, success.id);

@@ -42,7 +42,7 @@ function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
   return [headers['vary'] ?? '', refusal].some((words) => WRITTEN.get(name)?.test(words));
 }
 
-/** Reads the version from a header that answers show to be known, else from the header of the specification. */
+/** Reads a single version header that answers show to be known, or that of the specification if no other is in use. */
 export function versions(): (seen: Happening) => string | undefined {
   const shown = new Set<string>();
   const used = new Set<string>();
@@ -83,7 +83,7 @@ export function listAnswerIn(seen: Happening): (Answered & { query: URLSearchPar
   return isSupported(request) ? { ...found, query: queryOf(request) } : undefined;
 }
 
-/** Findings by the requirements that an answer decides. */
+/** Finding of each requirement that an answer decides; undefined where the requirement holds. */
 type Judged = ReadonlyMap<string, Difference | undefined>;
 
 const JUDGED = new WeakMap<Happening, Map<string, Judged>>();

@@ -279,7 +279,7 @@ export class EventFollower implements AsyncDisposable {
     return event;
   }
 
-  /** Counts an event that a stream repeats once. */
+  /** Number of different events; a repetition by the stream does not count. */
   count(type: string, deploymentId: string): number {
     const events = this.#watch.since(0).filter(isAbout(type, deploymentId));
     return new Set(events.map(({ id }) => id)).size;

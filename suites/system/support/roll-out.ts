@@ -29,7 +29,7 @@ export const configPath = (): string => `/srv/configs/${recordName('config')}.js
 /** Some platforms require a schema to name its dialect. */
 const JSON_SCHEMA_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
-/** Without a release of all files, has only the last one, because a platform may release one at a time. */
+/** Creates a release of all files, or else of the last one alone, because a platform may release one at a time. */
 export async function createReleaseFixture(t: Platform, filepaths: readonly string[]): Promise<ReleaseFixture> {
   const schemas = await Promise.all(filepaths.map((filepath) => createSchema(t, filepath)));
   const ids = schemas.map(({ id }) => id);

@@ -20,7 +20,7 @@ export class FaultyProxy implements AsyncDisposable {
   #tls: ServerCertificate | undefined;
   #port = 0;
   delayMs = 0;
-  /** True for a piece of an answer: the proxy sends its first half, and then resets the connection. */
+  /** True for a piece of an answer after whose first half the proxy resets the connection. */
   resets: (piece: Buffer) => boolean = () => false;
   tries = 0;
 

@@ -13,7 +13,7 @@ export interface Deviation {
 export interface DeviceDocument {
   deviceId: string;
   addresses: Record<string, string>;
-  /** Null if the agent does not tell it. */
+  /** Maximum number of retained events; null if the agent does not report its retention. */
   retention: number | null;
   heartbeatSeconds: number;
   agent: 'up' | 'down';

@@ -25,7 +25,7 @@ export interface Band {
 export interface Standing {
   expr: string;
   value?: number;
-  /** `open`: the figures decide nothing, or not yet. */
+  /** `open`: the threshold is not judged, or its value is not measured. */
   tone: 'good' | 'bad' | 'open';
 }
 

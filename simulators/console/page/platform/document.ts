@@ -10,7 +10,7 @@ export interface DeviceLine {
   groupId: string | null;
   group: string | null;
   release: string | null;
-  /** Put online by hand, without an agent. */
+  /** True if the control API or the seed put the device online, without an agent. */
   standIn: boolean;
   connectedAt: string | null;
   changedAt: string;

@@ -40,7 +40,7 @@ function moment(timestamp: string): string {
   return at.toDateString() === new Date().toDateString() ? time : `${at.toISOString().slice(0, 10)} ${time}`;
 }
 
-/** A chip chooses the value of `chosen`; the search looks into `texts`. */
+/** Filters lines by the member `chosen`, whose value a chip selects, and by a search in the members `texts`. */
 function useFilter<L>(lines: readonly L[], counts: ChipsProps['counts'], chosen: keyof L, texts: readonly (keyof L)[]) {
   const [search, setSearch] = useState('');
   const [status, setStatus] = useState('');

@@ -10,7 +10,7 @@ export interface FindingLine {
   requirement: string;
   expected: string;
   actual: string;
-  /** Cases that the rule has examined so far. */
+  /** Number of cases that the rule had examined at the time of the finding. */
   looked: number;
   exchanges: { headline: string; lines: string[]; curl: string }[];
   /** Ids of findings that may be consequences of this one. */

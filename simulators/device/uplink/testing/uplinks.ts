@@ -122,7 +122,7 @@ export class MemoryDevice implements DeploymentPort {
   }
 }
 
-/** Larger keys take long to generate. */
+/** Bits of a test robot's RSA key, few because larger keys take long to generate. */
 export const KEY_BITS = 1024;
 
 type HostOptions = Parameters<typeof agentHost>[0];

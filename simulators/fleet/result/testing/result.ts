@@ -24,7 +24,7 @@ export function resultWith(change: Partial<FleetResult> = {}): FleetResult {
     start_ms: 10,
     rss_bytes_per_robot: 1000,
     metrics: {},
-    // Says that event streams were read, which a fleet without a platform must have measured.
+    // Marks event streams as read, because a fleet without a platform otherwise measured nothing.
     counters: { 'subscriber.violations': 0 },
     thresholds: [],
     violations: [],

@@ -49,7 +49,7 @@ export interface RobotKey {
 
 const made = new Map<string, RobotKey>();
 
-/** Cached by name, because generating an RSA key is slow. */
+/** Caches keys by name and size, because generating an RSA key is slow. */
 export function robotKey(name = 'robot', bits = 2048): RobotKey {
   const id = `${name}/${bits}`;
   const known = made.get(id);

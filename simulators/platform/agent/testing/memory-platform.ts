@@ -105,7 +105,7 @@ export class MemoryPlatform implements AgentPort {
     return bound;
   }
 
-  /** Device that is provisioned by a token of its own. */
+  /** Provisions a device by a new token. */
   enrolled(name: string, credentials: Partial<Credentials> = {}): AgentDeviceRecord {
     const usual = { agent_version: 'v1', public_key_pem: '', fingerprint: '' };
     return this.provision(this.provisioningToken(), { name, ...usual, ...credentials });

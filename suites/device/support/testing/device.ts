@@ -34,7 +34,7 @@ export function growingLog() {
   return Object.assign(log, { publish });
 }
 
-/** Target that answers only requests for `path`, because its opening sends others. */
+/** Target that passes only requests for `path` to `answer`, because opening a target sends other requests too. */
 export async function openTarget(answer: RequestListener, publish?: Publish, retention?: number, path = '/events') {
   const url = await serve((request, response) => {
     if (request.method === 'GET' && request.url?.includes(path) === true) answer(request, response);
