@@ -125,8 +125,8 @@ const calls: CallBehaviour = {
   address: (path) => path,
   keepsAlive: false,
   redirected: () => undefined,
-  // Twenty seconds for the platform, beyond the time that a ping allows the device.
-  answerMs: (nanos = 0) => 20_000 + nanos / 1e6,
+  // One minute for a busy machine, beyond the time that a ping allows the device.
+  answerMs: (nanos = 0) => 60_000 + nanos / 1e6,
   askedToWait: retryAfterMs,
   retry: ({ job, status, attempt, retryAfterMs }) => {
     const again = status === undefined ? jobOf(job).request.isOnce !== true : status === 429 || status === 503;
