@@ -63,7 +63,7 @@ async function expectReplayFromAnywhere(
     async ([cursor, other]) => {
       const opening = openAt(cursor, other);
       const came = await replayUpTo(t, streams, cursor, newest, opening);
-      // Where 0 means the earliest event, compaction shortens the replay after 0 and leaves the cursor valid.
+      // Skips a replay after 0 that a compaction has shortened, because 0 may mean the earliest event.
       const isWhole = cursor > 0n || (await retainedEvents(t, streams))[0]?.id === events[0]?.id;
       if (came !== undefined && isWhole) expectSame(came, laterThan(cursor, events), cursor, describeOpen(opening));
     },

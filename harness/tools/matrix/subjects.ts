@@ -61,7 +61,7 @@ const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
 };
 const SLOW_FILE = /\/slowness\.ts$/;
 
-/** Null servers except those that send single bytes, because a suite takes minutes on them. */
+/** Null servers of the matrix; leaves out servers that send single bytes, because a suite takes minutes on them. */
 const NULL_NAMES = (Object.keys(NULL_SERVERS) as NullServerName[]).filter((name) => !DRIPS.includes(name));
 const QUIET = NULL_NAMES.filter((name) => !FLOODS.includes(name));
 

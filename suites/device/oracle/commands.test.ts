@@ -124,6 +124,23 @@ it('a client is cut off from a log that was compacted just before', async () => 
   });
 });
 
+it('a device that refuses its earliest event departs, even if an event of its own comes between', async () => {
+  const behaviour = deviceDefect('boundary-off-by-one').behaviour(referenceBehaviour);
+  const found = await departureIn((real, device) => {
+    const open = real.open.bind(real);
+    let refused = 0;
+    vi.spyOn(real, 'open').mockImplementation((...asked) =>
+      open(...asked).catch(async (error: unknown) => {
+        refused += 1;
+        if (refused === 1) await device.publish(1);
+        throw error;
+      }),
+    );
+    return compactAway().run(real);
+  }, behaviour);
+  expect(found).toMatchObject({ id: 'device.events.expired.boundary' });
+});
+
 const losing = (lost: number): DeviceBehaviour =>
   behaviourWith({
     stream: { session: () => ({ replay: (events) => events.filter(({ id }) => id % 100 !== lost) }) },
