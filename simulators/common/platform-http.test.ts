@@ -96,6 +96,7 @@ describe('a request to the platform', () => {
     ['', /^HTTP 500: no body \(/],
     ['{"error":{"code":"x"}}', /^HTTP 500 x: \{"error":/],
     [`"${'long '.repeat(100)}"`, /^HTTP 500: .{200} \(/],
+    [JSON.stringify({ error: { message: 'x'.repeat(300) } }), /^HTTP 500: x{200} \(/],
   ])('fails with the beginning of an error body of another form: %j', async (body, message) => {
     await using http = await setUp([answer(500, body)]);
     await expect(http.get()).rejects.toThrow(message);

@@ -1,6 +1,6 @@
 /** HTTP client for one platform; all simulated robots share its pool of connections. */
 
-import { Pool } from 'undici';
+import { createRequire } from 'node:module';
 import { jsonOf } from '../../harness/common/lenient.ts';
 import { retryAfterMs } from '../../harness/common/units.ts';
 import { isPassing } from '../../harness/common/waiting.ts';
@@ -246,9 +246,12 @@ export class PlatformHttp {
 const named = ({ method, path }: Pick<ApiRequest, 'method' | 'path'>): string =>
   `${method} ${path.replace(/\?.*/, '')}`;
 
+/** Loads undici at its first use, because loading takes more processor time than an empty Node program. */
+export const undici = (): typeof import('undici') => createRequire(import.meta.url)('undici');
+
 function pooled(origin: string, connections: number, ca: PlatformHttpOptions['ca']): Sender {
   // One request at a time per connection, so that PlatformHttp can count waiting requests.
-  const pool = new Pool(origin, {
+  const pool = new (undici().Pool)(origin, {
     connections,
     allowH2: false,
     headersTimeout: TIMEOUT_MS,
@@ -263,7 +266,6 @@ function apiError(request: string, status: number, bytes: Uint8Array, retryAfter
   const text = Buffer.from(bytes).toString();
   const { error } = (jsonOf(text) ?? {}) as { error?: { code?: unknown; message?: unknown } | null };
   const code = typeof error?.code === 'string' ? error.code : UNKNOWN;
-  let words = text.trim() === '' ? 'no body' : text.trim().slice(0, 200);
-  if (typeof error?.message === 'string') words = error.message;
-  return new ApiError(status, code, `${words} (${request})`, retryAfter);
+  const words = typeof error?.message === 'string' ? error.message : text.trim();
+  return new ApiError(status, code, `${words === '' ? 'no body' : words.slice(0, 200)} (${request})`, retryAfter);
 }

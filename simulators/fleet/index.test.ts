@@ -54,6 +54,14 @@ describe('a fleet as a library', () => {
     expect(readdirSync(folder())).toEqual([]);
   });
 
+  it('leaves no keys when the address of its platform is none', async () => {
+    vi.stubEnv('TMPDIR', folder());
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const platform = { ...fleets.platform, url: 'nowhere' };
+    await expect(startFleet({ robots: 2, platform, keyBits: 1024 })).rejects.toThrow('Invalid URL');
+    expect(readdirSync(folder())).toEqual([]);
+  });
+
   it('can be cancelled while it starts', async () => {
     const stop = new AbortController();
     const starting = startFleet({

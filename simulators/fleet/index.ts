@@ -2,7 +2,6 @@ import { rm } from 'node:fs/promises';
 import { defined } from '../../harness/common/defined.ts';
 import { ownedFolder } from '../../harness/common/owner.ts';
 import type { FleetConsole, FleetPage } from './console/fleet-console.ts';
-import { failureText, type RolloutRow, type StopMode } from './host/host.ts';
 import { histogram, recordMs, type Summary, summary } from './measure/metrics.ts';
 import type { PlatformAddress, ReleaseFixture } from './platform/client.ts';
 import type { FleetResult, Violation } from './result/result.ts';
@@ -10,6 +9,7 @@ import { ByHand } from './run/by-hand.ts';
 import { Fleet } from './run/fleet.ts';
 import { resultOf } from './run/outputs.ts';
 import type { Scenario, UplinkKind } from './scenario/scenario.ts';
+import { failureText, type RolloutRow, type StopMode } from './worker/worker.ts';
 
 /** Durations are texts such as `500ms`, `30s` or `5m`. */
 export interface StartFleetOptions {
@@ -97,22 +97,22 @@ export interface RunningFleet extends AsyncDisposable {
 export async function startFleet(options: StartFleetOptions): Promise<RunningFleet> {
   const { robots, onProgress, signal } = options;
   const startedAt = new Date().toISOString();
-  const temporary = options.stateDir === undefined ? ownedFolder('keys') : undefined;
+  await using all = new AsyncDisposableStack();
+  const stateDir = options.stateDir ?? all.adopt(ownedFolder('keys'), (at) => rm(at, { recursive: true, force: true }));
   const { platform, uplink = 'agent', subscribers = 1, over = '0s' } = options;
   const own = platform === undefined ? 'none' : uplink;
   const scenario: Scenario = { name: 'fleet', uplink: own, subscribers, phases: [{ do: 'ramp', over }] };
   const shown = await openConsole(options, scenario);
-  const fleet = newFleet(options, scenario, options.stateDir ?? temporary ?? '', shown);
+  const fleet = newFleet(options, scenario, stateDir, shown);
   const byHand = new ByHand(fleet, () => {});
-  const page = new AsyncDisposableStack();
+  const page = all.move();
   const stopping = new AbortController();
   let result: FleetResult | undefined;
   const stop = async (how?: StopMode): Promise<void> => {
     stopping.abort(new Error('the fleet was stopped'));
+    await using _ = page;
     await fleet.stop(how);
     if (result !== undefined) shown?.end(result);
-    await page.disposeAsync();
-    if (temporary !== undefined) await rm(temporary, { recursive: true, force: true });
   };
   const onAbort = (): void => void fleet.stop('abandon').catch(() => {});
   signal?.addEventListener('abort', onAbort, { once: true });

@@ -175,7 +175,7 @@ const PROBES: readonly Probe[] = [
     probe() {
       const { limits, holds } = fleet();
       const { descriptors } = limits;
-      if (descriptors === 0) return 'how many a process may have is not known here';
+      if (!Number.isFinite(descriptors)) return 'how many a process may have is not known here';
       const { capacity } = holds(1);
       const seen = `${thousands(descriptors)} a process, which suffice for ${thousands(capacity.descriptors)} robots`;
       if (capacity.descriptors < 1) throw new Error(seen);

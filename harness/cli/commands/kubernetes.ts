@@ -115,8 +115,7 @@ const FILES_SPARE = 3;
 
 function shardResources(robots: number, scenario: Pick<Scenario, 'uplink' | 'subscribers' | 'phases'>) {
   const cost = robotCost(scenario);
-  const unknown = { descriptors: 0, memoryBytes: 0, ports: 0, diskBytes: 0, inodes: 0 };
-  const workers = sensibleWorkers(robots, cost, { ...unknown, cores: robots });
+  const workers = sensibleWorkers(robots, cost, { descriptors: Number.POSITIVE_INFINITY, cores: robots });
   const { whole } = memoryOf(robots, cost, { workers, platform: false, filesInMemory: true });
   const memory = whole / MIB / USED;
   return {

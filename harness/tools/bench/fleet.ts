@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { type CostPart, costParts } from '../../../simulators/fleet/measure/costs.ts';
 import { descriptorLimit } from '../../../simulators/fleet/measure/saturation.ts';
-import { WORKER_FLAGS } from '../../../simulators/fleet/processes/hosts.ts';
+import { WORKER_FLAGS } from '../../../simulators/fleet/processes/workers.ts';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
 import { baseDirFor } from '../../../simulators/fleet/run/capacity.ts';
 import type { Running } from '../../cli/testing/muster.ts';

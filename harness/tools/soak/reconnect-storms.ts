@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { random } from '../../../simulators/common/random.ts';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
-import type { RolloutRow } from '../../../simulators/fleet/host/host.ts';
 import type { FleetResult } from '../../../simulators/fleet/result/result.ts';
+import type { RolloutRow } from '../../../simulators/fleet/worker/worker.ts';
 import {
   type Addresses,
   API_KEY,

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { ApiError, NetworkError } from '../../common/platform-http.ts';
 import { random } from '../../common/random.ts';
 import { eventually } from '../../common/testing/scratch.ts';
-import { Scheduler } from './lifecycle.ts';
+import type { UplinkStatus } from '../ports.ts';
+import { Scheduler, UplinkLifecycle } from './lifecycle.ts';
+import type { Shared } from './sync.ts';
 import { ManualTime } from './testing/uplinks.ts';
 import { failureDelay, reconnectDelay, transientDelay } from './time.ts';
 
@@ -182,4 +184,27 @@ describe('backoff', () => {
       expect(delay).toBeLessThanOrEqual(1_000);
     }
   });
+});
+
+class IdleUplink extends UplinkLifecycle {
+  readonly deviceId = undefined;
+  protected readonly liveStatus: UplinkStatus = 'starting';
+  sync() {
+    return this.scheduler.sync();
+  }
+  protected async open() {}
+  protected async close() {}
+  onSyncFailed() {}
+}
+
+it.each([
+  ['that was started', ['start', 'stop']],
+  ['that is started while it stops', ['stop', 'start']],
+] as const)('an uplink %s leaves no user of the connections', async (_, calls) => {
+  let users = 0;
+  const time = new ManualTime(START);
+  const shared: Partial<Shared> = { time, acquire: () => void users++, release: async () => void users-- };
+  const uplink = new IdleUplink(shared as Shared, {} as never, {} as never, 'robot', {});
+  await Promise.allSettled(calls.map((call) => uplink[call]()));
+  expect(users).toBe(0);
 });

@@ -244,9 +244,10 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
   async #stop(): Promise<void> {
     this.#attempted.resolve();
     this.#abort.abort(new Error(`the uplink of ${this.name} was stopped`));
+    const started = this.#starting;
     // A pending start may still write below the robot's directory.
-    await this.#starting?.catch(() => {});
+    await started?.catch(() => {});
     await this.close();
-    if (this.#starting) await this.#shared.release();
+    if (started) await this.#shared.release();
   }
 }

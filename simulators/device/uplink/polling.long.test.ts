@@ -174,6 +174,19 @@ describe('the polling uplink', () => {
     expect(robot.uplink.status).toBe('offline');
     expect(robot.uplink.lastDisconnectedAt).toBeDefined();
   });
+
+  it('goes on with its filter after a refusal of every request', async () => {
+    const robot = await setUp({ devices: [ROBOT] });
+    await robot.uplink.start();
+    robot.behaviour.status = 400;
+    expect(await robot.uplink.sync()).toMatchObject({ code: 'in_cooldown' });
+    robot.behaviour.status = 200;
+    await eventually(() => {
+      robot.time.advance(1_000);
+      expect(robot.uplink.status).toBe('online');
+    });
+    expect(robot.requests.at(-1)?.path).toContain(`device_id=${ROBOT.id}`);
+  });
 });
 
 const NEEDED = ['deployments:read', 'config_instances:read', 'devices:read', 'devices:write'];

@@ -142,16 +142,14 @@ export class PollingApi implements DeploymentSource {
     const { http, unfiltered } = this.#hub;
     const all = (query: string): Promise<T[]> =>
       allPages((offset) => http.json(this.#get(`/${list}?limit=${PAGE}${query}&offset=${offset}`, signal), answer));
-    if (!unfiltered.has(list)) {
-      try {
-        return await all(`&${filter}`);
-      } catch (error) {
-        // 400 and 422 are the answers to an unknown parameter.
-        if (!(error instanceof ApiError && [400, 422].includes(error.status))) throw error;
-        unfiltered.add(list);
-      }
-    }
-    return await all('');
+    if (unfiltered.has(list)) return await all('');
+    return await all(`&${filter}`).catch(async (error: unknown) => {
+      // 400 and 422 are the answers to an unknown parameter, unless they are those to every request.
+      if (!(error instanceof ApiError && [400, 422].includes(error.status))) throw error;
+      const whole = await all('');
+      unfiltered.add(list);
+      return whole;
+    });
   }
 
   async contents(instances: AgentConfigInstance[], signal: AbortSignal): Promise<Uint8Array[]> {

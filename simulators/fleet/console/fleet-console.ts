@@ -8,7 +8,6 @@ import { DEVICE_API_PREFIX } from '../../../harness/contract/versions.ts';
 import { type Action, serveConsole, wholeNumber } from '../../console/console.ts';
 import { Feed } from '../../console/feed.ts';
 import type { Band, FleetDocument, RobotDetail, Second, Standing } from '../../console/page/fleet/document.ts';
-import { addFailure, failureText, type StateChanges } from '../host/host.ts';
 import { type Deciding, type FleetResult, foundText, judgedText, standingOf, type Tick } from '../result/result.ts';
 import { evaluatedThresholds, type ThresholdResult } from '../result/thresholds.ts';
 import { LIMITS } from '../result/verdict.ts';
@@ -16,6 +15,7 @@ import type { ByHand } from '../run/by-hand.ts';
 import { PreflightError } from '../run/errors.ts';
 import type { Fleet, RunOptions } from '../run/fleet.ts';
 import { classOf, type Phase, shareOf } from '../scenario/scenario.ts';
+import { addFailure, failureText, type StateChanges } from '../worker/worker.ts';
 
 async function robotDetail(fleet: Fleet, index: number): Promise<RobotDetail> {
   const socket = fleet.robotSocket(index);

@@ -87,7 +87,7 @@ describe('the connections of a load generator', () => {
     expect(onCrowded).toHaveBeenCalledTimes(1);
   });
 
-  it('open another when the server closes one', async () => {
+  it('open a new connection when the server closes one', async () => {
     const { sockets, asked, answer, ask } = await silent(1);
     const lost = ask();
     await until('the request', () => asked.length === 1);

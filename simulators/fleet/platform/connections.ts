@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Socket } from 'node:net';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
 import { type BodyRule, clipped, type Head, joined, MessageParser } from '../../../harness/common/http-parser.ts';
-import type { AnswerHandler, Sender, SenderRequest } from '../../common/platform-http.ts';
+import { type AnswerHandler, type Sender, type SenderRequest, undici } from '../../common/platform-http.ts';
 
 interface ConnectionsOptions {
   origin: string;
@@ -39,7 +39,7 @@ export class Connections implements Sender {
     this.#options = options;
     const { host, protocol } = new URL(options.origin);
     this.#host = host;
-    this.#connect = buildConnector({ allowH2: false, ...(protocol === 'http:' && { onread: readTogether }) });
+    this.#connect = undici().buildConnector({ allowH2: false, ...(protocol === 'http:' && { onread: readTogether }) });
   }
 
   send(request: SenderRequest, handler: AnswerHandler, patient = false): void {

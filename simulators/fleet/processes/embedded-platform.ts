@@ -1,7 +1,7 @@
 /** Runs Muster's simulated platform in a separate process, because a shared event loop would delay the fleet. */
 import { constants, getPriority, setPriority } from 'node:os';
 import type { PlatformAddress } from '../platform/client.ts';
-import { killed, startProcess } from './hosts.ts';
+import { killed, startProcess } from './workers.ts';
 
 /** Rejects if the process ends before the platform serves; `died` resolves if it ends later without `stop`. */
 export async function startEmbeddedPlatform(seed: number, devices = 0) {

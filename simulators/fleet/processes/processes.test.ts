@@ -2,18 +2,18 @@ import { existsSync, readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished, test } from 'vitest';
-import type { HostConfig } from '../host/host.ts';
 import { useFolder } from '../testing/scratch.ts';
+import type { WorkerConfig } from '../worker/worker.ts';
 import { startEmbeddedPlatform } from './embedded-platform.ts';
-import { Hosts } from './hosts.ts';
+import { Workers } from './workers.ts';
 
 const folder = useFolder();
 
-it('hosts start one by one, and none starts after a stop', async () => {
+it('workers start one by one, and none starts after a stop', async () => {
   const configs = Array.from(
     { length: 50 },
-    (_, number): HostConfig => ({
-      name: `host ${number}`,
+    (_, number): WorkerConfig => ({
+      name: `worker ${number}`,
       members: [],
       robots: 0,
       seed: 1,
@@ -26,11 +26,11 @@ it('hosts start one by one, and none starts after a stop', async () => {
       socketsDir: folder('s', String(number)),
     }),
   );
-  const hosts = new Hosts({ configs, processes: false, onNotice: () => {}, onLost: () => {} });
+  const workers = new Workers({ configs, processes: false, onNotice: () => {}, onLost: () => {} });
   const started = (): number => (existsSync(folder('r')) ? readdirSync(folder('r')).length : 0);
-  const starting = hosts.start();
+  const starting = workers.start();
   while (started() === 0) await setImmediate();
-  await hosts.stop('abandon');
+  await workers.stop('abandon');
   await starting;
   expect(started()).toBeLessThan(configs.length);
 });

@@ -1,3 +1,4 @@
+import { type StatsFs, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import {
@@ -39,7 +40,7 @@ describe('preflight', () => {
       contained: false,
       problems: [],
     });
-    const unknown = { ...limits, descriptors: 0, ports: 0 };
+    const unknown = { ...limits, descriptors: Number.POSITIVE_INFINITY, ports: Number.POSITIVE_INFINITY };
     expect(preflight(100_000, processes(1), cost, unknown).capacity).toMatchObject({
       descriptors: Number.POSITIVE_INFINITY,
       ports: Number.POSITIVE_INFINITY,
@@ -77,7 +78,18 @@ describe('preflight', () => {
     ]);
     expect(capacityLine(checked, 1, 4000)).toContain('3,397 (memory of this container (cgroup))');
     expect(machineLimits(tmpdir(), { ...container, freeBytes: 1e18 })).not.toHaveProperty('containerBytes');
-    expect(machineLimits(tmpdir(), { ...container, freeBytes: 0 }).memoryBytes).toBe(1);
+    expect(machineLimits(tmpdir(), { ...container, freeBytes: 0 }).memoryBytes).toBe(0);
+  });
+
+  it.each<[name: string, robots: number, Partial<StatsFs>]>([
+    ['without a free block', 0, { bavail: 0 }],
+    ['without a free inode', 0, { ffree: 0 }],
+    ['that counts no inodes', 85, { files: 0, ffree: 0 }],
+    ['that counts no blocks', 85, { blocks: 0, bavail: 0 }],
+  ])('a disk %s holds %i robots', (_name, robots, change) => {
+    const usual = { blocks: 1000, bavail: 500, bsize: 4000, files: 900, ffree: 600 };
+    const found = machineLimits(tmpdir(), undefined, { ...statfsSync(tmpdir()), ...usual, ...change });
+    expect(preflight(1, processes(1), cost, found).capacity.disk).toBe(robots);
   });
 
   it('lists the expected memory by role of process, and the cost of one more robot', () => {

@@ -109,7 +109,7 @@ export function baseDirFor(bytes: number, named?: string): string {
 const TMPFS = 0x01021994;
 export const isInMemory = (dir: string): boolean => statfsSync(existingFolder(dir)).type === TMPFS;
 
-/** Limits of a machine: free memory, disk and inodes, totals of the others; 0 is unknown, and not checked. */
+/** Limits of a machine: free memory, disk and inodes, totals of the others; infinite where the system names none. */
 export interface Limits {
   descriptors: number;
   memoryBytes: number;
@@ -133,21 +133,22 @@ export const ROBOTS_PER_CORE = 2000;
 /** Robots without an uplink that one core can run. */
 const IDLE_PER_CORE = 10_000;
 
-export function machineLimits(dir: string, container = memoryLimit()): Limits {
+const UNKNOWN = Number.POSITIVE_INFINITY;
+
+export function machineLimits(dir: string, container = memoryLimit(), disk = statfsSync(existingFolder(dir))): Limits {
   // Includes, on Linux, caches that the kernel can reclaim.
   const memoryBytes = freemem();
-  const disk = statfsSync(existingFolder(dir));
   const range = readText('/proc/sys/net/ipv4/ip_local_port_range');
   const [low = 0, high = 0] = (range ?? '').trim().split(/\s+/).map(Number);
   return {
-    descriptors: descriptorLimit(),
+    descriptors: descriptorLimit() || UNKNOWN,
     ...(container !== undefined && container.freeBytes < memoryBytes
-      ? // At least 1 byte, because 0 stands for unknown.
-        { memoryBytes: Math.max(1, container.freeBytes), containerBytes: container.limitBytes }
+      ? { memoryBytes: container.freeBytes, containerBytes: container.limitBytes }
       : { memoryBytes }),
-    ports: range === undefined ? 0 : high - low + 1,
-    diskBytes: disk.bavail * disk.bsize,
-    inodes: disk.ffree,
+    ports: range === undefined ? UNKNOWN : high - low + 1,
+    // A file system without fixed tables, e.g. Btrfs, gives 0 as its number of inodes, and some remote ones of blocks.
+    diskBytes: disk.blocks === 0 ? UNKNOWN : disk.bavail * disk.bsize,
+    inodes: disk.files === 0 ? UNKNOWN : disk.ffree,
     cores: availableParallelism(),
   };
 }
@@ -160,15 +161,14 @@ export function preflight(
   looked: readonly Resource[] = RESOURCES,
 ) {
   const { workers } = processes;
-  const fits = (available: number, each: number): number =>
-    available === 0 || each === 0 ? Number.POSITIVE_INFINITY : Math.floor((available * USABLE) / each);
+  const fits = (available: number, each: number): number => Math.floor((available * USABLE) / each);
   const perProcess = Math.floor(descriptorsHold(cost, limits));
   const before = memoryOf(0, cost, processes).whole;
   const each = memoryOf(1, cost, processes).whole - before;
   const memory = limits.memoryBytes * USABLE - before;
   const capacity = {
-    descriptors: limits.descriptors === 0 ? Number.POSITIVE_INFINITY : perProcess * Math.max(workers, 1),
-    memory: limits.memoryBytes === 0 ? Number.POSITIVE_INFINITY : Math.floor(Math.max(0, memory) / each),
+    descriptors: perProcess * Math.max(workers, 1),
+    memory: Math.floor(Math.max(0, memory) / each),
     ports: fits(limits.ports, cost.ports),
     disk: Math.min(fits(limits.diskBytes, cost.diskBytes), fits(limits.inodes, cost.inodes)),
   };
@@ -194,12 +194,12 @@ export function preflight(
   return { capacity, contained, problems };
 }
 
-const descriptorsHold = (cost: RobotCost, limits: Limits): number =>
+const descriptorsHold = (cost: RobotCost, limits: Pick<Limits, 'descriptors'>): number =>
   Math.max(0, (limits.descriptors * USABLE - DESCRIPTORS_PER_WORKER) / cost.descriptors);
 
-export function sensibleWorkers(robots: number, cost: RobotCost, limits: Limits): number {
+export function sensibleWorkers(robots: number, cost: RobotCost, limits: Pick<Limits, 'descriptors' | 'cores'>) {
   const perCore = cost.platformBytes > 0 ? ROBOTS_PER_CORE : IDLE_PER_CORE;
-  const needed = limits.descriptors === 0 ? 1 : Math.ceil(robots / Math.max(descriptorsHold(cost, limits), 1));
+  const needed = Math.ceil(robots / Math.max(descriptorsHold(cost, limits), 1));
   return Math.max(1, needed, Math.min(limits.cores, Math.ceil(robots / perCore)));
 }
 

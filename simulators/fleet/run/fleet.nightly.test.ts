@@ -21,7 +21,7 @@ it('a fleet rolls out the same with workers or shards as without, but differs by
     await runAll(fleet);
     expect(fleet.record.incomplete).toEqual([]);
     const rows = fleet.record.phases.flatMap((phase) => phase.rollouts);
-    return rows.map(({ robot, phase, at_ms }) => `${robot} ${phase} ${at_ms.toFixed(6)}`).toSorted();
+    return rows.map(({ robot, phase, at_ms }) => `${robot} ${phase} ${at_ms.toFixed(3)}`).toSorted();
   };
   const shards = [1, 2, 3].map((index) => rollouts({ shard: { index, count: 3 } }));
   const [here, one, three, other, ...parts] = await Promise.all([
@@ -40,7 +40,7 @@ const folder = useFolder();
 
 function workers(): number[] {
   const children = readText(`/proc/${process.pid}/task/${process.pid}/children`) ?? '';
-  const isWorker = (pid: string): boolean => /worker\.[jt]s/.test(readText(`/proc/${pid}/cmdline`) ?? '');
+  const isWorker = (pid: string): boolean => /worker-process\.[jt]s/.test(readText(`/proc/${pid}/cmdline`) ?? '');
   return children.split(' ').filter(isWorker).map(Number);
 }
 

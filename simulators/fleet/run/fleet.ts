@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { ownedFolder } from '../../../harness/common/owner.ts';
 import type { Output } from '../../../harness/common/terminal.ts';
-import type { Host, HostConfig, HostNotice, StateChanges, StopMode } from '../host/host.ts';
 import type { RunProcess } from '../measure/costs.ts';
 import { phaseLabel } from '../measure/metrics.ts';
 import { AnswerSampler, type AnswersTold } from '../platform/answers.ts';
 import { type PlatformAddress, PlatformClient, type ReleaseFixture } from '../platform/client.ts';
-import { Hosts, NoHostLeft } from '../processes/hosts.ts';
+import { NoWorkerLeft, Workers } from '../processes/workers.ts';
 import type { FleetResult, Judged, Tick } from '../result/result.ts';
 import { type Phase, robotName, TRAFFIC_NAMES, uplinkOf } from '../scenario/scenario.ts';
 import { membersOf, monotonicMs, type Shard } from '../schedule/schedule.ts';
+import type { StateChanges, StopMode, Worker, WorkerConfig, WorkerNotice } from '../worker/worker.ts';
 import { baseDirFor, connectionsFor, robotCost } from './capacity.ts';
 import { FleetRecord, type Measured, type PhaseReport } from './record.ts';
 
@@ -25,9 +25,9 @@ export interface AnswerJudge extends AsyncDisposable {
   settle(): Promise<void>;
 }
 
-type OfHosts = 'robots' | 'scenario' | 'seed' | 'connections' | 'keyBits' | 'stateDir' | 'keep' | 'defects';
+type OfWorkers = 'robots' | 'scenario' | 'seed' | 'connections' | 'keyBits' | 'stateDir' | 'keep' | 'defects';
 
-interface CommonOptions extends Pick<HostConfig, OfHosts> {
+interface CommonOptions extends Pick<WorkerConfig, OfWorkers> {
   shard?: Shard;
   /** Default: `/dev/shm` if the robots' files fit, else `tmpdir()`. */
   dir?: string;
@@ -38,7 +38,7 @@ interface CommonOptions extends Pick<HostConfig, OfHosts> {
   setUpMs?: number;
 }
 
-export interface FleetOptions extends CommonOptions, Pick<HostConfig, 'platform' | 'offer'> {
+export interface FleetOptions extends CommonOptions, Pick<WorkerConfig, 'platform' | 'offer'> {
   workers: number;
   onKeys?(done: number, of: number): void;
   onSecond?(tick: Tick): void;
@@ -81,7 +81,7 @@ export interface RunOptions extends CommonOptions {
   signal: AbortSignal;
 }
 
-/** Milliseconds before a phase, in which hosts compute the times of the robots' actions. */
+/** Milliseconds before a phase, in which workers compute the times of the robots' actions. */
 const leadMs = (phase: Phase, robots: number): number =>
   LEAD_MS + robots * STREAM_MS * (1 + TRAFFIC_NAMES.filter((name) => phase[name] !== undefined).length);
 const LEAD_MS = 50;
@@ -98,7 +98,7 @@ export class Fleet implements AsyncDisposable {
   readonly namePrefix: string;
   readonly record = new FleetRecord();
   readonly dir: string;
-  readonly #hosts: Hosts;
+  readonly #workers: Workers;
   readonly #client: PlatformClient | undefined;
   #clock: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
@@ -110,11 +110,7 @@ export class Fleet implements AsyncDisposable {
     const cost = robotCost(scenario);
     this.members = membersOf(robots, shard);
     this.namePrefix = options.namePrefix ?? 'robot';
-    // Short, because the system limits the length of a Unix socket's path.
-    const base = baseDirFor(this.members.length * cost.memoryDiskBytes, dir);
-    // Leaves the owner out of the name of a kept folder, so that no later process removes the folder.
-    this.dir = options.keep === true ? mkdtempSync(join(base, 'muster-kept-')) : ownedFolder('fleet', base);
-    const { connections = connectionsFor(Math.ceil(this.members.length / this.#hostCount), cost) } = options;
+    const { connections = connectionsFor(Math.ceil(this.members.length / this.#workerCount), cost) } = options;
     this.record.connections = connections;
     const fields = TRAFFIC_NAMES.filter((name) => scenario.phases.some((phase) => phase[name] !== undefined));
     this.record.rates = { fields, part: this.members.length / robots };
@@ -124,13 +120,17 @@ export class Fleet implements AsyncDisposable {
     const sampler = platform && judge && new AnswerSampler({ platform, bytesPerSecond: SAMPLED_BYTES, phase, tell });
     const onAnswer = sampler?.take;
     this.#client = platform && new PlatformClient(defined({ ...platform, connections: 8, setUpMs, onAnswer }));
-    this.#hosts = new Hosts({
-      configs: this.#hostConfigs(connections),
+    // Short, because the system limits the length of a Unix socket's path.
+    const base = baseDirFor(this.members.length * cost.memoryDiskBytes, dir);
+    // Leaves the owner out of the name of a kept folder, so that no later process removes the folder.
+    this.dir = options.keep === true ? mkdtempSync(join(base, 'muster-kept-')) : ownedFolder('fleet', base);
+    this.#workers = new Workers({
+      configs: this.#workerConfigs(connections),
       processes: options.workers > 0,
       silentMs: options.silentMs,
-      onNotice: (host, notice) => this.#hear(host, notice),
-      onLost: (host, reason) => {
-        this.record.progress.lose(host);
+      onNotice: (worker, notice) => this.#hear(worker, notice),
+      onLost: (worker, reason) => {
+        this.record.progress.lose(worker);
         this.record.incomplete.push(reason);
       },
     });
@@ -140,19 +140,19 @@ export class Fleet implements AsyncDisposable {
     return this.members.length;
   }
 
-  get #hostCount(): number {
+  get #workerCount(): number {
     return Math.max(this.options.workers, 1);
   }
 
-  #hostConfigs(connections: number): HostConfig[] {
+  #workerConfigs(connections: number): WorkerConfig[] {
     const { robots, seed, scenario, platform, keyBits, stateDir, workers } = this.options;
     const { defects, keep, offer, onStates, judge } = this.options;
     const { namePrefix } = this;
-    const sampled = judge && SAMPLED_BYTES / this.#hostCount;
+    const sampled = judge && SAMPLED_BYTES / this.#workerCount;
     const watched = onStates === undefined ? undefined : true;
-    return Array.from({ length: this.#hostCount }, (_, number) => ({
+    return Array.from({ length: this.#workerCount }, (_, number) => ({
       name: workers === 0 ? 'this process' : `worker ${number + 1}`,
-      members: this.members.filter((_member, position) => position % this.#hostCount === number),
+      members: this.members.filter((_member, position) => position % this.#workerCount === number),
       robots,
       seed,
       scenario,
@@ -172,21 +172,21 @@ export class Fleet implements AsyncDisposable {
   }
 
   robotDir(index: number): string {
-    return join(this.dir, 'r', this.#hostOf(index), String(index));
+    return join(this.dir, 'r', this.#workerOf(index), String(index));
   }
 
   robotSocket(index: number): string {
-    return join(this.dir, 's', this.#hostOf(index), String(index));
+    return join(this.dir, 's', this.#workerOf(index), String(index));
   }
 
-  #hostOf(index: number): string {
+  #workerOf(index: number): string {
     const position = this.members.indexOf(index);
     if (position < 0) throw new RangeError(`robot ${index} is not in this shard of ${this.options.robots} robots`);
-    return String(position % this.#hostCount);
+    return String(position % this.#workerCount);
   }
 
   get processes(): RunProcess[] {
-    const workers = this.#hosts.pids.map((pid) => ({ pid, role: 'workers' as const }));
+    const workers = this.#workers.pids.map((pid) => ({ pid, role: 'workers' as const }));
     return [{ pid: process.pid, role: 'parent' }, ...workers];
   }
 
@@ -200,21 +200,21 @@ export class Fleet implements AsyncDisposable {
   async runCanary(warnings: string[]): Promise<string | undefined> {
     const { platform, scenario, defects = {} } = this.options;
     if (platform === undefined || (scenario.uplink ?? 'agent') === 'none') return undefined;
-    const { host, members } = await this.#hosts.first();
+    const { worker, members } = await this.#workers.first();
     const sound = members.filter((robot) => defects[robot] === undefined);
     for (const robots of Map.groupBy(sound, (robot) => uplinkOf(scenario, robot)).values()) {
-      const failure = await this.#canaryOf(host, robots, warnings);
+      const failure = await this.#canaryOf(worker, robots, warnings);
       if (failure !== undefined) return failure;
     }
     return undefined;
   }
 
-  async #canaryOf(host: Host, robots: readonly number[], warnings: string[]): Promise<string | undefined> {
+  async #canaryOf(worker: Worker, robots: readonly number[], warnings: string[]): Promise<string | undefined> {
     let failure: string | undefined;
     // Tries the last robot too, because the platform may refuse only the first, e.g. for a taken name.
     for (const robot of new Set([...robots.slice(0, 1), ...robots.slice(-1)])) {
-      // Ignores a dead host, which `prepare` reports.
-      const outcome = await host.runCanary(robot).catch(() => undefined);
+      // Ignores a dead worker, which `prepare` reports.
+      const outcome = await worker.runCanary(robot).catch(() => undefined);
       if (outcome === undefined || outcome.end === 'online') return undefined;
       if (outcome.end === 'slow') {
         warnings.push(outcome.message);
@@ -227,13 +227,13 @@ export class Fleet implements AsyncDisposable {
   }
 
   async prepare(): Promise<void> {
-    await this.#hosts.start();
-    await this.#hosts.each((host) => host.prepare());
+    await this.#workers.start();
+    await this.#workers.each((worker) => worker.prepare());
     // A timer that starts after `stop` would never be cleared.
     if (this.#stopping === undefined) this.#clock = setInterval(() => this.#second(), 1000);
   }
 
-  /** Resolves when all hosts have ended the phase. `round`: number of earlier passes. */
+  /** Resolves when all workers have ended the phase. `round`: number of earlier passes. */
   async run(phase: Phase, given: { index?: number; round?: number; release?: ReleaseFixture } = {}) {
     const { record } = this;
     const { index = record.phases.length, round = 0 } = given;
@@ -244,7 +244,7 @@ export class Fleet implements AsyncDisposable {
     const epoch = monotonicMs() + leadMs(phase, this.robots);
     const request = defined({ index, round, release, label: phaseLabel(index, phase.do), phase, epoch });
     record.beginPhase({ phase, index, epoch });
-    const outcomes = await this.#hosts.each((host) => host.runPhase(request));
+    const outcomes = await this.#workers.each((worker) => worker.runPhase(request));
     const report = record.endPhase({ phase, index, epoch }, outcomes);
     if (phase.do === 'ramp')
       record.rssBytesPerRobot = Math.max(0, ((await this.#rss()) - idleRss) / Math.max(this.robots, 1));
@@ -269,12 +269,12 @@ export class Fleet implements AsyncDisposable {
     const release = phase.do === 'rollout' ? await this.createRelease(`by hand ${number + 1}`) : undefined;
     const epoch = monotonicMs() + leadMs(phase, this.robots);
     const request = defined({ index, phase, epoch, release, only });
-    const outcomes = await this.#hosts.each((host) => host.runPhase(request));
+    const outcomes = await this.#workers.each((worker) => worker.runPhase(request));
     return this.record.endByHand(phase, epoch, outcomes, note);
   }
 
   async interrupted(): Promise<void> {
-    const outcomes = await this.#hosts.each((host) => host.soFar());
+    const outcomes = await this.#workers.each((worker) => worker.soFar());
     this.record.interruptPhase(outcomes.filter((outcome) => outcome !== undefined));
   }
 
@@ -283,7 +283,7 @@ export class Fleet implements AsyncDisposable {
     const first = this.robots;
     const more = Array.from({ length: count }, (_, number) => first + number);
     this.members.push(...more);
-    await this.#hosts.grow(more, first);
+    await this.#workers.grow(more, first);
     return more;
   }
 
@@ -301,13 +301,13 @@ export class Fleet implements AsyncDisposable {
 
   async finish(): Promise<void> {
     this.record.phase = 'finishing';
-    this.record.addLate((await this.#hosts.each((host) => host.finish())).flat());
+    this.record.addLate((await this.#workers.each((worker) => worker.finish())).flat());
     this.#second();
   }
 
   async measured(): Promise<Measured> {
-    const snapshot = await this.#hosts.snapshot().catch((error: unknown) => {
-      if (error instanceof NoHostLeft) return undefined;
+    const snapshot = await this.#workers.snapshot().catch((error: unknown) => {
+      if (error instanceof NoWorkerLeft) return undefined;
       throw error;
     });
     return this.record.measured(snapshot);
@@ -325,7 +325,7 @@ export class Fleet implements AsyncDisposable {
 
   async #stop(how: StopMode): Promise<void> {
     clearInterval(this.#clock);
-    const results = await Promise.allSettled([this.#hosts.stop(how), this.#client?.close()]);
+    const results = await Promise.allSettled([this.#workers.stop(how), this.#client?.close()]);
     // Synchronous, because asynchronous removal of 100,000 files takes several times as long.
     const gone = this.options.keep === true ? join(this.dir, 's') : this.dir;
     rmSync(gone, { recursive: true, force: true, maxRetries: 3 });
@@ -333,11 +333,11 @@ export class Fleet implements AsyncDisposable {
     if (failures.length > 0) throw new AggregateError(failures, 'the fleet did not stop cleanly');
   }
 
-  #hear(host: string, notice: HostNotice): void {
+  #hear(worker: string, notice: WorkerNotice): void {
     const { options, record } = this;
-    if ('tick' in notice) record.progress.add(host, notice.tick);
+    if ('tick' in notice) record.progress.add(worker, notice.tick);
     else if ('keys' in notice) {
-      record.keysMade.set(host, notice.keys);
+      record.keysMade.set(worker, notice.keys);
       options.onKeys?.(record.keysReady, this.robots);
     } else if ('violation' in notice) record.addViolation(notice.violation);
     else if ('disturbance' in notice) record.addDisturbance(notice.disturbance);
@@ -346,7 +346,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   async #rss(): Promise<number> {
-    return (await this.#hosts.each((host) => host.memory())).reduce((sum, bytes) => sum + bytes, 0);
+    return (await this.#workers.each((worker) => worker.memory())).reduce((sum, bytes) => sum + bytes, 0);
   }
 
   #second(): void {

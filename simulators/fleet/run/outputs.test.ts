@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { PhaseOutcome, RolloutRow } from '../host/host.ts';
 import { histogram, Metrics, summary } from '../measure/metrics.ts';
 import { calmLoad } from '../result/testing/result.ts';
+import type { PhaseOutcome, RolloutRow } from '../worker/worker.ts';
 import { resultOf } from './outputs.ts';
 import { FleetRecord } from './record.ts';
 import { runOptionsIn } from './testing/fleets.ts';
@@ -60,7 +60,7 @@ it('a result notes robots that waited for each other', () => {
   expect(notes).toEqual([expect.stringContaining('uplink.crowded')]);
 });
 
-it('a record whose hosts have died has the figures of their seconds', () => {
+it('a record whose workers have died has the figures of their seconds', () => {
   const [record, metrics] = [new FleetRecord(), new Metrics()];
   metrics.of().time('ping.ms', 5);
   const tick = { robots: { online: 1 }, interval: metrics.takeInterval(), load: calmLoad, judged: true };
@@ -86,7 +86,7 @@ it('a result lists no missed roll-outs of a warm-up', () => {
 });
 
 it.each(['an action by hand', 'an interrupt', 'an interrupt between phases'])(
-  'a late event that a host tells at %s gets into the row of its roll-out',
+  'a late event that a worker tells at %s gets into the row of its roll-out',
   (end) => {
     const rollout = { do: 'rollout', over: '1s' } as const;
     const record = new FleetRecord();

@@ -2,7 +2,6 @@ import { closeSync, ftruncateSync, openSync, renameSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { defined } from '../../../harness/common/defined.ts';
 import { whyNot } from '../../../harness/common/user-files.ts';
-import { type FailedAction, failureText, type RolloutRow } from '../host/host.ts';
 import { type RunCosts, thousands } from '../measure/costs.ts';
 import { REPORT_FILE, reportHtml } from '../report/report.ts';
 import { type FleetResult, type Judged, outcomeOf } from '../result/result.ts';
@@ -19,6 +18,7 @@ import {
 import { evaluatedThresholds, measuredIn } from '../result/thresholds.ts';
 import { uplinksIn } from '../scenario/scenario.ts';
 import type { Shard } from '../schedule/schedule.ts';
+import { type FailedAction, failureText, type RolloutRow } from '../worker/worker.ts';
 import { UPLINK_CONNECTIONS } from './capacity.ts';
 import { PreflightError } from './errors.ts';
 import type { Fleet, RunOptions } from './fleet.ts';

@@ -44,7 +44,7 @@ it('a run without a limit keeps each second', () => {
   expect(progress.series).toHaveLength(8000);
 });
 
-it('a lost host keeps its figures, but not its robots and load', () => {
+it('a lost worker keeps its figures, but not its robots and load', () => {
   const progress = new Progress();
   progress.add('worker 1', tickOf(4));
   progress.add('worker 2', tickOf(3));

@@ -1,5 +1,4 @@
 import type { Histogram } from 'hdr-histogram-js';
-import type { HostTick } from '../host/host.ts';
 import {
   addDurations,
   combined,
@@ -14,13 +13,14 @@ import {
 import type { LoadSample } from '../measure/saturation.ts';
 import type { Tick } from '../result/result.ts';
 import { LIMITS } from '../result/verdict.ts';
+import type { WorkerTick } from '../worker/worker.ts';
 
 const RATED = /^(sse\.events|.*\.attempts|.*\.errors|rollout\.missed)$/;
 const CURVES = ['rollout.ms', 'ping.ms', 'http.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'schedule.lateness.ms'];
 
 export class Progress {
-  readonly #latest = new Map<string, HostTick>();
-  #fresh: { host: string; tick: HostTick }[] = [];
+  readonly #latest = new Map<string, WorkerTick>();
+  #fresh: { worker: string; tick: WorkerTick }[] = [];
   #counters: Record<string, number> = {};
   #lastAt = 0;
   readonly #whole = new Map<string, Histogram>();
@@ -35,16 +35,16 @@ export class Progress {
   }
 
   get samples(): Map<string, LoadSample[]> {
-    return new Map([...this.#samples].map(([host, { all }]) => [host, all]));
+    return new Map([...this.#samples].map(([worker, { all }]) => [worker, all]));
   }
 
   get judgedSeconds(): number {
     return Math.max(0, ...this.#judged.values());
   }
 
-  add(host: string, tick: HostTick): void {
-    this.#latest.set(host, tick);
-    this.#fresh.push({ host, tick });
+  add(worker: string, tick: WorkerTick): void {
+    this.#latest.set(worker, tick);
+    this.#fresh.push({ worker, tick });
     for (const [key, text] of Object.entries(tick.interval.histograms)) {
       const times = decode(text);
       for (const name of new Set([key, unlabelled(key).name])) {
@@ -53,18 +53,18 @@ export class Progress {
       }
     }
     if (!tick.judged) return;
-    const samples: Thinned<LoadSample> = this.#samples.get(host) ?? new Thinned(typical);
+    const samples: Thinned<LoadSample> = this.#samples.get(worker) ?? new Thinned(typical);
     samples.most = this.#series.most;
     samples.push(tick.load);
-    this.#samples.set(host, samples);
-    this.#judged.set(host, (this.#judged.get(host) ?? 0) + 1);
+    this.#samples.set(worker, samples);
+    this.#judged.set(worker, (this.#judged.get(worker) ?? 0) + 1);
   }
 
-  /** Keeps the figures of a lost host, but not its robots and load. */
-  lose(host: string): void {
-    const tick = this.#latest.get(host);
+  /** Keeps the figures of a lost worker, but not its robots and load. */
+  lose(worker: string): void {
+    const tick = this.#latest.get(worker);
     if (tick !== undefined)
-      this.#latest.set(host, { ...tick, robots: {}, load: { ...tick.load, cpu: 0, rss_bytes: 0 } });
+      this.#latest.set(worker, { ...tick, robots: {}, load: { ...tick.load, cpu: 0, rss_bytes: 0 } });
   }
 
   /** Limits the memory of the time series in a run of days; call before the first tick. */
@@ -104,7 +104,7 @@ export class Progress {
     return this.#whole.get(name);
   }
 
-  /** Figures of the second that ends at `atMs`; robots that no host reports count as waiting. */
+  /** Figures of the second that ends at `atMs`; robots that no worker reports count as waiting. */
   second(atMs: number, phase: string, wanted: number): Tick {
     const fresh = this.#fresh.splice(0);
     const latest = [...this.#latest.values()];

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { defined } from '../../../harness/common/defined.ts';
-import { addFailure, type FailedAction, type LateRollout, type PhaseOutcome, type RolloutRow } from '../host/host.ts';
 import { phaseLabel, type Snapshot, type Summary, summariesOf } from '../measure/metrics.ts';
 import type { FleetResult, Tick, Violation } from '../result/result.ts';
 import { STARTING } from '../result/shards.ts';
@@ -15,6 +14,13 @@ import {
 } from '../result/verdict.ts';
 import { type Phase, withinMs } from '../scenario/scenario.ts';
 import { monotonicMs } from '../schedule/schedule.ts';
+import {
+  addFailure,
+  type FailedAction,
+  type LateRollout,
+  type PhaseOutcome,
+  type RolloutRow,
+} from '../worker/worker.ts';
 import { Progress } from './progress.ts';
 
 export interface PhaseReport extends PhaseOutcome {
@@ -211,7 +217,7 @@ export class FleetRecord {
     return this.progress.second(this.elapsedMs, this.phase, robots);
   }
 
-  /** `snapshot`: figures of all hosts. Default: figures of all seconds to two digits, e.g. after the loss of a host. */
+  /** `snapshot`: figures of all workers. Default: figures of all seconds to two digits, e.g. after a worker is lost. */
   measured(snapshot: Snapshot = this.progress.snapshot): Measured {
     const { histograms, counters } = snapshot;
     const metrics = summariesOf(snapshot);

@@ -5,7 +5,7 @@ import type { FleetConsole } from '../console/fleet-console.ts';
 import { CostSampler, type RunProcess } from '../measure/costs.ts';
 import { PlatformFailure } from '../platform/client.ts';
 import { startEmbeddedPlatform } from '../processes/embedded-platform.ts';
-import { NoHostLeft } from '../processes/hosts.ts';
+import { NoWorkerLeft } from '../processes/workers.ts';
 import { type LiveState, LiveView } from '../report/live.ts';
 import type { FleetResult, Tick } from '../result/result.ts';
 import { READY } from '../result/shards.ts';
@@ -264,7 +264,7 @@ async function interruptible(run: Run): Promise<Measured | undefined> {
       if (error instanceof StartTimeout) record.incomplete.push(error.message);
       else if (error instanceof PlatformFailure)
         record.incomplete.push(`the phase ${record.phase} could not begin: ${error.message}`);
-      else if (!(error instanceof NoHostLeft)) throw error;
+      else if (!(error instanceof NoWorkerLeft)) throw error;
     })
     .then(
       () => (signal.aborted ? undefined : resolve(undefined)),

@@ -23,9 +23,9 @@ export type RobotFiles = ReturnType<typeof filesOf>;
 /** Files of robots that a fleet with `--keep` left below `--dir`. */
 export function robotsIn(dir: string): RobotFiles[] {
   const [fleet = ''] = readdirSync(dir);
-  const hosts = join(dir, fleet, 'r');
-  return readdirSync(hosts).flatMap((host) =>
-    readdirSync(join(hosts, host)).map((robot) => filesOf(join(hosts, host, robot))),
+  const workers = join(dir, fleet, 'r');
+  return readdirSync(workers).flatMap((worker) =>
+    readdirSync(join(workers, worker)).map((robot) => filesOf(join(workers, worker, robot))),
   );
 }
 

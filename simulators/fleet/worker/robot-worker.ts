@@ -20,20 +20,20 @@ import { type ActionStream, Deadlines, monotonicMs, runSchedule, scheduleMs, str
 import { Actions, Ongoing } from './actions.ts';
 import {
   type CanaryOutcome,
-  type Host,
-  type HostConfig,
-  type HostNotice,
   type LateRollout,
   letterOf,
   type PhaseOutcome,
   type PhaseRequest,
   type StopMode,
-} from './host.ts';
+  type Worker,
+  type WorkerConfig,
+  type WorkerNotice,
+} from './worker.ts';
 
 /** Shortest RSA key in bits that most platforms accept. */
 const USUAL_KEY_BITS = 2048;
 
-type CanaryConfig = Pick<HostConfig, 'platform' | 'keyBits'>;
+type CanaryConfig = Pick<WorkerConfig, 'platform' | 'keyBits'>;
 
 export class Canary {
   readonly #config: CanaryConfig;
@@ -100,9 +100,9 @@ function endAfter(error: Error, { platform, keyBits }: CanaryConfig): { end: 're
   return { end: 'refused', remedy };
 }
 
-export class RobotHost implements Host {
-  #config: HostConfig;
-  readonly #tell: (notice: HostNotice) => void;
+export class RobotWorker implements Worker {
+  #config: WorkerConfig;
+  readonly #tell: (notice: WorkerNotice) => void;
   readonly #metrics = new Metrics();
   readonly #sampler = new SaturationSampler();
   readonly #robots = new Map<number, Robot>();
@@ -124,7 +124,7 @@ export class RobotHost implements Host {
   readonly #disturbed = new Set<DisturbanceKind>();
   readonly #phases = new Ongoing();
 
-  constructor(config: HostConfig, tell: (notice: HostNotice) => void) {
+  constructor(config: WorkerConfig, tell: (notice: WorkerNotice) => void) {
     this.#config = config;
     this.#tell = tell;
     const { platform, connections, sampled } = config;
@@ -283,7 +283,7 @@ export class RobotHost implements Host {
   }
 
   snapshot(): Promise<Snapshot> {
-    // The parent needs the figures of this part of a second if another host is lost.
+    // The coordinator needs the figures of this part of a second if another worker is lost.
     this.#tick(false);
     return Promise.resolve(this.#metrics.snapshot());
   }
@@ -306,7 +306,7 @@ export class RobotHost implements Host {
       throw new AggregateError(failures, `${this.#config.name}: ${failures.length} robots did not stop cleanly`);
   }
 
-  /** Call after `stop`. The last host also removes the fleet's empty folders. */
+  /** Call after `stop`. The last worker also removes the fleet's empty folders. */
   removeFiles(): void {
     const { robotsDir, socketsDir, keep } = this.#config;
     for (const own of keep ? [socketsDir] : [robotsDir, socketsDir]) {
@@ -315,7 +315,7 @@ export class RobotHost implements Host {
         try {
           rmdirSync(above);
         } catch {
-          // Another host still uses the folder, or has removed it.
+          // Another worker still uses the folder, or has removed it.
         }
       }
     }

@@ -7,7 +7,7 @@ import { PlatformClient } from '../platform/client.ts';
 import type { Robot } from '../robot/robot.ts';
 import { Deadlines, monotonicMs } from '../schedule/schedule.ts';
 import { Actions } from './actions.ts';
-import { addFailure, type FailedAction, failureText, type HostConfig } from './host.ts';
+import { addFailure, type FailedAction, failureText, type WorkerConfig } from './worker.ts';
 
 const failed = (kind: string, robot: string, message: string): FailedAction => ({ kind, robot, message, count: 1 });
 
@@ -30,7 +30,7 @@ it('requests that fail alike are one line with a count, and a failed ping counts
     createServer(({ method }, response) => response.writeHead(method === 'POST' ? 500 : 200).end('busy')),
   );
   const client = new PlatformClient({ url, apiKey: 'key' });
-  const config = { scenario: { name: 'x', phases: [] }, robots: 1000 } as unknown as HostConfig;
+  const config = { scenario: { name: 'x', phases: [] }, robots: 1000 } as unknown as WorkerConfig;
   const actions = new Actions({ config, client, deadlines: new Deadlines(), keys: undefined, onExhausted: () => {} });
   const [metrics, outcome] = [new Metrics(), actions.begin(false)];
   const phase = { do: 'hold', for: '1s' } as const;

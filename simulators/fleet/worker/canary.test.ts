@@ -4,7 +4,7 @@ import { BrokerError, MqttRefused, NotMqtt } from '../../device/uplink/mqtt.ts';
 import { PlatformFailure } from '../platform/client.ts';
 import type { Robot } from '../robot/robot.ts';
 import { Deadlines } from '../schedule/schedule.ts';
-import { Canary } from './robot-host.ts';
+import { Canary } from './robot-worker.ts';
 
 const coded = (code: string): Error => Object.assign(new Error(`connect ${code}`), { code });
 const broker = (cause: Error): Error => new BrokerError({ host: 'broker.example', port: 8883, tls: true }, cause);

@@ -17,12 +17,12 @@ import { type Phase, TRAFFIC, uplinkOf, withinMs } from '../scenario/scenario.ts
 import { type ActionKind, type Deadlines, monotonicMs, scheduleMs } from '../schedule/schedule.ts';
 import {
   addFailure,
-  type HostConfig,
   type LateRollout,
   type PhaseOutcome,
   type RolloutRow,
   type RolloutState,
-} from './host.ts';
+  type WorkerConfig,
+} from './worker.ts';
 
 interface Pending {
   robot: Robot;
@@ -133,7 +133,7 @@ export class Ongoing {
 }
 
 interface ActionsOptions {
-  config: HostConfig;
+  config: WorkerConfig;
   client: PlatformClient | undefined;
   deadlines: Deadlines;
   keys: KeyStore | undefined;

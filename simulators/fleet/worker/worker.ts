@@ -1,4 +1,4 @@
-/** Host that runs robots in the coordinator's process or in a worker; arguments and results are JSON. */
+/** Worker that runs robots, in a process of its own or in the coordinator's; arguments and results are JSON. */
 
 import type { Snapshot } from '../measure/metrics.ts';
 import type { LoadSample } from '../measure/saturation.ts';
@@ -36,8 +36,8 @@ export interface StateChanges {
 /** `abandon` ends the robots immediately; `orderly` lets them finish their work. */
 export type StopMode = 'orderly' | 'abandon';
 
-export interface Host {
-  /** Undefined for a host in this process. */
+export interface Worker {
+  /** Undefined for a worker in the coordinator's process. */
   readonly pid?: number | undefined;
   /** Starts and stops one robot, to find failures early; call before `prepare`. */
   runCanary(robot: number): Promise<CanaryOutcome>;
@@ -51,20 +51,13 @@ export interface Host {
   stop(how: StopMode): Promise<void>;
 }
 
-export const HOST_CALLS = [
-  'runCanary',
-  'prepare',
-  'runPhase',
-  'soFar',
-  'grow',
-  'finish',
-  'snapshot',
-  'memory',
-  'stop',
-] as const satisfies (keyof Host)[];
-export type HostCall = (typeof HOST_CALLS)[number];
+export type WorkerMethod = Exclude<keyof Worker, 'pid'>;
+/** Message to a worker process: one call of a method, or its configuration. */
+export type WorkerCall =
+  | { [Method in WorkerMethod]: { method: Method; args: Parameters<Worker[Method]> } }[WorkerMethod]
+  | { method: 'configure'; args: [WorkerConfig] };
 
-export interface HostConfig {
+export interface WorkerConfig {
   name: string;
   members: number[];
   robots: number;
@@ -82,21 +75,21 @@ export interface HostConfig {
   socketsDir: string;
   keep?: boolean;
   watched?: boolean;
-  /** Maximum bytes per second of platform answers that the host passes on for checks. Default: no answers. */
+  /** Maximum bytes per second of platform answers that the worker passes on for checks. Default: no answers. */
   sampled?: number;
   /** Defects from `simulators/defects/device`, by index of the robot. */
   defects?: Record<number, string>;
 }
 
-export type HostNotice =
-  | { tick: HostTick }
+export type WorkerNotice =
+  | { tick: WorkerTick }
   | { keys: number }
   | { violation: Violation }
   | { disturbance: Disturbance }
   | AnswersTold
   | { states: StateChanges };
 
-export interface HostTick {
+export interface WorkerTick {
   robots: Partial<Record<RobotState, number>>;
   interval: Snapshot;
   load: LoadSample;

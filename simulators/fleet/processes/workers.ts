@@ -4,10 +4,10 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { Patience } from '../../../harness/common/waiting.ts';
-import { HOST_CALLS, type Host, type HostCall, type HostConfig, type HostNotice, type StopMode } from '../host/host.ts';
-import type { RobotHost } from '../host/robot-host.ts';
 import { mergeSnapshots, type Snapshot } from '../measure/metrics.ts';
 import { MemoryKills } from '../measure/saturation.ts';
+import type { RobotWorker } from '../worker/robot-worker.ts';
+import type { StopMode, Worker, WorkerCall, WorkerConfig, WorkerMethod, WorkerNotice } from '../worker/worker.ts';
 
 /** Settings of glibc's malloc that return memory after a burst; a heap for each thread would keep it. */
 const MALLOC = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '131072' };
@@ -40,14 +40,10 @@ export function killed(child: ChildProcess): Promise<void> {
   return whenExited(child);
 }
 
-export interface Call {
-  call: number;
-  method: HostCall | 'configure';
-  args: unknown[];
-}
+export type Call = WorkerCall & { call: number };
 export type Reply = { reply: number; result?: unknown } | { reply: number; error: string };
-type Tell = (notice: HostNotice) => void;
-/** Sent by a worker every second, so that the parent notices a stuck worker. */
+type Tell = (notice: WorkerNotice) => void;
+/** Sent by a worker every second, so that the coordinator notices a stuck worker. */
 export const SIGN_OF_LIFE = { alive: true } as const;
 export const ALIVE_EVERY_MS = 1000;
 
@@ -56,7 +52,7 @@ class WorkerDied extends Error {
   signal: NodeJS.Signals | undefined;
 }
 
-class HostChannel {
+class WorkerChannel {
   readonly #child: ChildProcess;
   readonly #name: string;
   readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
@@ -73,7 +69,7 @@ class HostChannel {
       child.kill('SIGKILL');
     });
     child.on('message', (received) => {
-      const message = received as Reply | HostNotice | typeof SIGN_OF_LIFE;
+      const message = received as Reply | WorkerNotice | typeof SIGN_OF_LIFE;
       patience.renew();
       if ('alive' in message) return;
       if (!('reply' in message)) return tell(message);
@@ -86,10 +82,10 @@ class HostChannel {
     child.on('exit', (code, signal) => this.#end(signal === null ? `exit code ${code}` : signal, signal ?? undefined));
   }
 
-  call(method: Call['method'], args: unknown[]): Promise<unknown> {
+  call(asked: WorkerCall): Promise<unknown> {
     if (this.#died !== undefined) return Promise.reject(this.#died);
     this.#calls += 1;
-    const call: Call = { call: this.#calls, method, args };
+    const call: Call = { ...asked, call: this.#calls };
     return new Promise((resolve, reject) => {
       this.#waiting.set(call.call, { resolve, reject });
       this.#child.send(call, (error) => {
@@ -112,62 +108,75 @@ class HostChannel {
 /** Keeps V8's young generation small: a large one keeps the memory of a burst and delays actions. */
 export const WORKER_FLAGS = ['--max-semi-space-size=4'];
 
-function startWorker(config: HostConfig, tell: Tell, silentMs = 60_000): Host {
-  const child = startProcess('worker', WORKER_FLAGS);
-  const channel = new HostChannel(child, config.name, tell, silentMs);
-  const ready = channel.call('configure', [config]);
+function startWorker(config: WorkerConfig, tell: Tell, silentMs = 60_000): Worker {
+  const child = startProcess('worker-process', WORKER_FLAGS);
+  const channel = new WorkerChannel(child, config.name, tell, silentMs);
+  const ready = channel.call({ method: 'configure', args: [config] });
   ready.catch(() => {}); // Each call rejects instead.
-  const calls = Object.fromEntries(
-    HOST_CALLS.map((method) => [method, (...args: unknown[]) => ready.then(() => channel.call(method, args))]),
-  ) as unknown as Host;
+  type Result<Method extends WorkerMethod> = Awaited<ReturnType<Worker[Method]>>;
+  async function call<M extends WorkerMethod>(method: M, ...args: Parameters<Worker[M]>): Promise<Result<M>> {
+    await ready;
+    return (await channel.call({ method, args } as WorkerCall)) as Result<M>;
+  }
   const stop = async (how: StopMode): Promise<void> => {
     // Kills without cleanup, because the fleet removes the robots' files.
     if (how === 'abandon') return killed(child);
     // Stopping thousands of robots takes up to a minute.
     const late = setTimeout(() => child.kill('SIGKILL'), 60_000);
     try {
-      await calls.stop(how).catch(() => {});
+      await call('stop', how).catch(() => {});
       if (child.connected) child.disconnect();
       await whenExited(child);
     } finally {
       clearTimeout(late);
     }
   };
-  return { ...calls, pid: child.pid, stop };
+  return {
+    pid: child.pid,
+    runCanary: (robot) => call('runCanary', robot),
+    prepare: () => call('prepare'),
+    runPhase: (request) => call('runPhase', request),
+    soFar: () => call('soFar'),
+    grow: (members, robots) => call('grow', members, robots),
+    finish: () => call('finish'),
+    snapshot: () => call('snapshot'),
+    memory: () => call('memory'),
+    stop,
+  };
 }
 
-interface HostsOptions {
-  configs: readonly HostConfig[];
+interface WorkersOptions {
+  configs: readonly WorkerConfig[];
   processes: boolean;
-  onNotice(host: string, notice: HostNotice): void;
+  onNotice(worker: string, notice: WorkerNotice): void;
   silentMs?: number | undefined;
-  onLost(host: string, reason: string): void;
+  onLost(worker: string, reason: string): void;
 }
 
-export class NoHostLeft extends Error {
-  override name = 'NoHostLeft';
+export class NoWorkerLeft extends Error {
+  override name = 'NoWorkerLeft';
 }
 
-export class Hosts {
-  readonly #options: HostsOptions;
-  readonly #entries = new Map<string, { host: Host; config: HostConfig }>();
+export class Workers {
+  readonly #options: WorkersOptions;
+  readonly #entries = new Map<string, { worker: Worker; config: WorkerConfig }>();
   readonly #lost: Promise<void>[] = [];
   readonly #kills = new MemoryKills();
   #stopping = false;
-  #RobotHost: typeof RobotHost | undefined;
+  #RobotWorker: typeof RobotWorker | undefined;
 
-  constructor(options: HostsOptions) {
+  constructor(options: WorkersOptions) {
     this.#options = options;
   }
 
-  async first(): Promise<{ host: Host; members: readonly number[] }> {
+  async first(): Promise<{ worker: Worker; members: readonly number[] }> {
     const [config] = this.#options.configs;
     await this.#load();
-    if (config === undefined) throw new Error('this fleet has no hosts');
-    return { host: this.#entries.get(config.name)?.host ?? this.#add(config), members: config.members };
+    if (config === undefined) throw new Error('this fleet has no workers');
+    return { worker: this.#entries.get(config.name)?.worker ?? this.#add(config), members: config.members };
   }
 
-  /** Starts hosts one by one, so that an interrupt can end the start after any host. */
+  /** Starts workers one by one, so that an interrupt can end the start after any worker. */
   async start(): Promise<void> {
     await this.#load();
     for (const config of this.#options.configs) {
@@ -178,25 +187,25 @@ export class Hosts {
   }
 
   get pids(): number[] {
-    return [...this.#entries.values()].flatMap(({ host }) => host.pid ?? []);
+    return [...this.#entries.values()].flatMap(({ worker }) => worker.pid ?? []);
   }
 
-  /** Resolves with the hosts' answers; drops each host that rejects. Rejects with NoHostLeft if no host answers. */
-  async each<T>(call: (host: Host) => Promise<T>): Promise<T[]> {
+  /** Resolves with the workers' answers; drops each worker that rejects. Rejects with NoWorkerLeft if none answers. */
+  async each<T>(call: (worker: Worker) => Promise<T>): Promise<T[]> {
     const entries = [...this.#entries];
-    const results = await Promise.allSettled(entries.map(([, { host }]) => call(host)));
+    const results = await Promise.allSettled(entries.map(([, { worker }]) => call(worker)));
     const values: T[] = [];
     for (const [position, result] of results.entries()) {
       if (result.status === 'fulfilled') values.push(result.value);
       else this.#lose(entries[position]?.[0], result.reason as Error);
     }
-    if (values.length === 0) throw new NoHostLeft('no host of the fleet is left');
+    if (values.length === 0) throw new NoWorkerLeft('no worker of the fleet is left');
     return values;
   }
 
-  /** Resolves with undefined if a host is lost, because its measurements are lost too. */
+  /** Resolves with undefined if a worker is lost, because its measurements are lost too. */
   async snapshot(): Promise<Snapshot | undefined> {
-    const now = await this.each((host) => host.snapshot());
+    const now = await this.each((worker) => worker.snapshot());
     return this.#lost.length > 0 ? undefined : mergeSnapshots(now);
   }
 
@@ -207,7 +216,7 @@ export class Hosts {
       const part = members.filter((_member, position) => (first + position) % configs.length === number);
       const entry = this.#entries.get(name);
       if (entry === undefined) return;
-      await entry.host.grow(part, robots);
+      await entry.worker.grow(part, robots);
       entry.config = { ...entry.config, robots, members: [...entry.config.members, ...part] };
     });
     await Promise.all(calls);
@@ -216,7 +225,7 @@ export class Hosts {
   #lose(name: string | undefined, why: Error): void {
     const entry = name === undefined ? undefined : this.#entries.get(name);
     if (this.#stopping || name === undefined || entry === undefined) return;
-    this.#lost.push(entry.host.stop('abandon').catch(() => {}));
+    this.#lost.push(entry.worker.stop('abandon').catch(() => {}));
     this.#entries.delete(name);
     const killed = why instanceof WorkerDied && why.signal === 'SIGKILL';
     this.#options.onLost(name, `${name} is lost: ${why.message}${killed ? this.#kills.cause : ''}`);
@@ -225,21 +234,21 @@ export class Hosts {
   async stop(how: StopMode): Promise<void> {
     this.#stopping = true;
     await Promise.all(this.#lost);
-    const results = await Promise.allSettled([...this.#entries.values()].map(({ host }) => host.stop(how)));
+    const results = await Promise.allSettled([...this.#entries.values()].map(({ worker }) => worker.stop(how)));
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
-    if (failures.length > 0) throw new AggregateError(failures, `${failures.length} hosts did not stop cleanly`);
+    if (failures.length > 0) throw new AggregateError(failures, `${failures.length} workers did not stop cleanly`);
   }
 
   async #load(): Promise<void> {
-    if (!this.#options.processes) this.#RobotHost ??= (await import('../host/robot-host.ts')).RobotHost;
+    if (!this.#options.processes) this.#RobotWorker ??= (await import('../worker/robot-worker.ts')).RobotWorker;
   }
 
-  #add(config: HostConfig): Host {
+  #add(config: WorkerConfig): Worker {
     mkdirSync(config.robotsDir, { recursive: true, mode: 0o700 });
     const { onNotice, silentMs } = this.#options;
     const tell: Tell = (notice) => onNotice(config.name, notice);
-    const host = this.#RobotHost ? new this.#RobotHost(config, tell) : startWorker(config, tell, silentMs);
-    this.#entries.set(config.name, { host, config });
-    return host;
+    const worker = this.#RobotWorker ? new this.#RobotWorker(config, tell) : startWorker(config, tell, silentMs);
+    this.#entries.set(config.name, { worker, config });
+    return worker;
   }
 }
