@@ -18,6 +18,12 @@ const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as 
 const EXAMPLES = globSync(['fixtures/package/user/*', 'harness/cli/library.ts'], { cwd: ROOT });
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+
+const SOURCES = execFileSync('git', ['ls-files', '*.ts'], { cwd: ROOT, encoding: 'utf8' })
+  .trim()
+  .split('\n')
+  .filter((file) => existsSync(join(ROOT, file)));
+
 const inDocuments = (find: (text: string) => string[]): [file: string, found: string][] =>
   DOCUMENTS.flatMap((file) => find(read(file)).map((found): [string, string] => [file, found]));
 
@@ -147,12 +153,43 @@ it.each(NAMED_COMMANDS)('the examples in the help of %s are valid commands', asy
   }
 });
 
+describe('the drawing of the architecture', () => {
+  const [, drawing = ''] = read('ARCHITECTURE.md').split('```');
+  const arrows = drawing.split('\n').flatMap((line) => {
+    const chain = line.trim().split(' --> ');
+    return chain.slice(1).map((to, at): [from: string, to: string] => [chain[at] ?? '', to]);
+  });
+  const reachedFrom = (room: string): string[] => [
+    room,
+    ...arrows.flatMap(([from, to]) => (from === room ? reachedFrom(to) : [])),
+  ];
+  const roomOf = (path: string): string => /^(?:harness\/)?([^/]+)\//.exec(path)?.[1] ?? '';
+  const isProduct = (file: string): boolean =>
+    /^(?:harness|suites|simulators|fixtures)\//.test(file) && !/\.test\.ts$|\/testing\//.test(file);
+  const product = SOURCES.filter(isProduct);
+
+  it('has every folder', () => {
+    expect([...new Set(arrows.flat())].sort()).toEqual([...new Set(product.map(roomOf))].sort());
+  });
+
+  it('has an arrow for every import; the plain servers import nothing of ours', () => {
+    const isAllowed = (file: string, path: string): boolean => {
+      if (file.startsWith('simulators/plain/')) return path.startsWith('node:');
+      return !path.startsWith('.') || reachedFrom(roomOf(file)).includes(roomOf(join(dirname(file), path)));
+    };
+    const wrong = product.flatMap((file) =>
+      [...read(file).matchAll(/(?:^import|\bfrom|\bimport\() ?'([^']+)'/gm)].flatMap(([, path = '']) =>
+        isAllowed(file, path) ? [] : [`${file} imports ${path}`],
+      ),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
 it('every line of TypeScript fits the formatter’s width, strings and comments included', () => {
   const { formatter } = JSON.parse(read('.biome.json')) as { formatter: { lineWidth: number } };
-  const tracked = execFileSync('git', ['ls-files', '*.ts'], { cwd: ROOT, encoding: 'utf8' }).trim().split('\n');
-  const files = tracked.filter((file) => existsSync(join(ROOT, file)));
-  expect(files.length).toBeGreaterThan(500);
-  const wide = files.flatMap((file) =>
+  expect(SOURCES.length).toBeGreaterThan(500);
+  const wide = SOURCES.flatMap((file) =>
     read(file)
       .split('\n')
       .flatMap((line, at) => ([...line].length > formatter.lineWidth ? [`${file}:${at + 1}`] : [])),
