@@ -83,6 +83,9 @@ describe('muster compare with results of a fleet', () => {
   const usual = result('usual.json', { counters: { 'http.attempts': 1000, 'http.errors': 2 } });
   const failing = result('failing.json', { counters: { 'http.attempts': 1000, 'http.errors': 200 } });
   const saturated = result('saturated.json', { verdict: 'invalid' });
+  const synced = result('synced.json', {
+    counters: { 'http.attempts': 1000, 'http.errors': 2, 'sync.attempts': 10, 'sync.errors': 0 },
+  });
   const suspect = result('suspect.json', { verdict: 'suspect', verdict_reasons: ['late'] });
 
   it('exits with 1 for worse and 2 for invalid results with --gate regressions', async () => {
@@ -93,6 +96,8 @@ describe('muster compare with results of a fleet', () => {
     for (const [before, now, code, said] of [
       [usual, failing, 1, '1 WORSE'],
       [failing, usual, 0, 'NOTHING WORSE'],
+      [synced, failing, 1, '1 WORSE'],
+      [synced, usual, 2, 'not measured any more'],
       [usual, saturated, 2, 'NOT COMPARABLE'],
       [suspect, usual, 0, '\n! the load generator of the first run was suspect: late\n'],
     ] as const)

@@ -258,8 +258,10 @@ export function comparedFleets(files: readonly string[], isGate: boolean) {
   const comparison = compareFleets(fleetIn(first), fleetIn(second));
   const { missed, figures, reasons } = comparison;
   const isWorse = missed.length > 0 || figures.some(({ change }) => change === 'worse');
-  const isOpen = reasons.length > 0 || figures.some(({ change, name }) => change === 'gone' && !name.includes('{'));
-  const code = !isGate ? EXIT.conformant : isOpen ? EXIT.incomplete : isWorse ? EXIT.nonconformant : EXIT.conformant;
+  const isGone = figures.some(({ change, name }) => change === 'gone' && !name.includes('{'));
+  const rest = isGone ? EXIT.incomplete : EXIT.conformant;
+  const gated = reasons.length > 0 ? EXIT.incomplete : isWorse ? EXIT.nonconformant : rest;
+  const code = isGate ? gated : EXIT.conformant;
   return { ...comparison, files: [first, second] as const, code };
 }
 

@@ -50,7 +50,7 @@ const CASES: readonly [what: string, () => net.Server, said: RegExp, host?: stri
   ['a handshake that ends', () => saying((socket) => socket.end()), CLOSED],
   ['a handshake that is reset', () => saying((socket) => socket.resetAndDestroy()), CLOSED],
   ['an alert', () => saying((socket) => socket.end(alert(80))), /TLS: tlsv1 alert internal error/],
-  ['plain HTTP', () => saying((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')), /what came is no TLS/],
+  ['plain HTTP', () => saying((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')), /the answer is not TLS/],
 ];
 
 const LONGEST_MS = 120_000;

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
 import { LONGEST_SOCKET_PATH } from '../common/user-files.ts';
@@ -88,6 +88,7 @@ it.each<[string | string[], string]>([
   ['merge . --run-id auto', '--run-id auto: needs --watch'],
   [['merge', '.', '--run-id', 'a b'], "--run-id: 'a b' is not accepted; accepted: up to 63 letters"],
   ['fleet --platform embedded --robots 2 --run-id monday', '--run-id: needs --shard'],
+  ['fleet --platform embedded --robots 2 --shard 3/4', '--shard: 4 shards need as many robots, and there are 2'],
   ['merge . --expect 2 --watch --serve 0', '--serve: needs --watch and --run-id'],
   ['fleet --platform embedded --robots 2 --results http://127.0.0.1:1', '--results: needs --shard and --run-id'],
   ['merge . --watch', '--watch: needs --expect'],
@@ -211,6 +212,7 @@ it.each<[NodeJS.ProcessEnv, string[], RegExp]>([
   const { code, stderr } = await new Running(words, { env }).ended;
   expect(code).toBe(64);
   expect(stderr).toMatch(message);
+  expect(readdirSync(at('a b')).filter((name) => name.startsWith('muster-'))).toEqual([]);
 });
 
 it('a check survives a full standard error, but list fails on a full output', () => {

@@ -16,9 +16,8 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 import { Bytes } from '../common/bytes.ts';
-import { jsonOf } from '../common/lenient.ts';
 import type { Patience } from '../common/waiting.ts';
-import { BodyTooLarge, NoAnswer } from './errors.ts';
+import { NoAnswer, Unfinished } from './errors.ts';
 
 interface Coding {
   unpack(bytes: Buffer, limit: { maxOutputLength: number }): Promise<Buffer>;
@@ -83,15 +82,12 @@ const MIB = 1024 * 1024;
 const LARGEST_BODY = 16 * MIB;
 /** Larger bodies are read one at a time. */
 const SMALL_BODY = MIB;
-/** Nesting levels; bounds the memory of parsed JSON. */
-const DEEPEST_JSON = 500;
-const MOST_VALUES = 250_000;
 
 export class BodyReader {
   #turn: Promise<unknown> = Promise.resolve();
   #unpacking: Promise<unknown> = Promise.resolve();
 
-  /** Renews `patience` with each chunk. Throws BodyTooLarge above 16 MiB. */
+  /** Renews `patience` with each chunk. Throws Unfinished above 16 MiB. */
   async read(body: Readable, patience: Patience): Promise<Buffer> {
     const bytes = new Bytes(LARGEST_BODY);
     const over = Promise.withResolvers<void>();
@@ -105,7 +101,7 @@ export class BodyReader {
           await patience.hold(before);
         }
         patience.renew();
-        if (!bytes.append(piece as Buffer)) throw new BodyTooLarge(`a body larger than ${LARGEST_BODY / MIB} MiB`);
+        if (!bytes.append(piece as Buffer)) throw new Unfinished(`a body larger than ${LARGEST_BODY / MIB} MiB`);
       }
       return bytes.view();
     } catch (error) {
@@ -123,7 +119,7 @@ export class BodyReader {
   }
 }
 
-/** Decodes codings up to the first unknown one. Throws NoAnswer for an invalid body, BodyTooLarge above 16 MiB. */
+/** Decodes codings up to the first unknown one. Throws NoAnswer for an invalid body, Unfinished above 16 MiB. */
 async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buffer> {
   const codings = contentEncoding.split(',').map((coding) => coding.trim().toLowerCase());
   let body = bytes;
@@ -135,42 +131,8 @@ async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buff
     } catch (error) {
       const isLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
       const why = isLarge ? `larger than ${LARGEST_BODY / MIB} MiB, once it is unpacked` : `that is no ${coding}`;
-      throw new (isLarge ? BodyTooLarge : NoAnswer)(`a body ${why}`, { cause: error });
+      throw new (isLarge ? Unfinished : NoAnswer)(`a body ${why}`, { cause: error });
     }
   }
   return body;
-}
-
-export const parseJson = (text: string): unknown => (isModest(text) ? jsonOf(text) : undefined);
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const OPENING = new Set([0x5b, 0x7b]);
-const CLOSING = new Set([0x5d, 0x7d]);
-
-/** False above the limits of nesting and values, where `parseJson` reads nothing. */
-export function isModest(text: string): boolean {
-  let depth = 0;
-  let values = 0;
-  for (let at = 0; at < text.length && depth <= DEEPEST_JSON && values <= MOST_VALUES; at += 1) {
-    const sign = text.charCodeAt(at);
-    if (sign === QUOTE) at = endOfString(text, at);
-    else if (sign === COMMA) values += 1;
-    else if (CLOSING.has(sign)) depth -= 1;
-    else if (OPENING.has(sign)) {
-      depth += 1;
-      values += 1;
-    }
-  }
-  return depth <= DEEPEST_JSON && values <= MOST_VALUES;
-}
-
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at += 1) {
-    const sign = text.charCodeAt(at);
-    if (sign === BACKSLASH) at += 1;
-    else if (sign === QUOTE) return at;
-  }
-  return text.length;
 }

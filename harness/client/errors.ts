@@ -24,10 +24,7 @@ export function throwAll(errors: readonly unknown[]): void {
 
 export class NoAnswerInTime extends NoAnswer {}
 
-/** Answer above a size limit of Muster; excused where a correct target may give a large one. */
-export class BodyTooLarge extends NoAnswer {}
-
-/** Answer still arriving at the time limit, or event above the size limit; a check cannot judge the target. */
+/** Answer or event above a size limit, or answer still coming at the time limit; a check cannot judge the target. */
 export class Unfinished extends NamedError {}
 
 const LIMITS: Readonly<Record<string, string>> = {
@@ -62,7 +59,7 @@ const WORDS: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
-  ERR_SSL_WRONG_VERSION_NUMBER: 'what came is no TLS; an address that begins with http:// is asked without it',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the answer is not TLS; for a server without TLS, use http:// in its address',
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'it speaks neither TLS 1.2 nor TLS 1.3',
   ERR_SSL_UNSUPPORTED_PROTOCOL: 'it speaks neither TLS 1.2 nor TLS 1.3',
   'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE':

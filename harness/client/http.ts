@@ -4,20 +4,12 @@ import { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { defined } from '../common/defined.ts';
 import { excerpt } from '../common/excerpt.ts';
+import { parseJson } from '../common/lenient.ts';
 import { type OutOfPatience, Patience } from '../common/waiting.ts';
-import { BodyReader, parseJson } from './body.ts';
+import { BodyReader } from './body.ts';
 import { type Connecting, type Endpoint, EndpointAgent, hostOf, openSocket } from './connection.ts';
 import type { Form } from './equivalent-forms.ts';
-import {
-  BodyTooLarge,
-  classify,
-  errorOf,
-  NoAnswer,
-  NoAnswerInTime,
-  Unfinished,
-  Unreachable,
-  wasClosed,
-} from './errors.ts';
+import { classify, errorOf, NoAnswer, NoAnswerInTime, Unfinished, Unreachable, wasClosed } from './errors.ts';
 import { arranged, evidentIn } from './known-clients.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
@@ -165,7 +157,7 @@ export class HttpClient {
     return this.request({ ...options, path, method: 'POST', ...defined({ body }) });
   }
 
-  /** Reads up to 16 MiB. Throws Unreachable, LimitReached, NoAnswer or, after six times `timeoutMs`, Unfinished. */
+  /** Throws Unreachable, LimitReached, NoAnswer or, above 16 MiB or after six times `timeoutMs`, Unfinished. */
   async request(request: HttpRequest): Promise<HttpResponse> {
     const exchange = this.#begin(request, LONGEST_ANSWER);
     try {
@@ -341,8 +333,8 @@ export class HttpClient {
     if (this.signal?.aborted === true) return errorOf(error);
     const failure = over.signal.aborted
       ? timedOut(what, stage, over.signal.reason as OutOfPatience, timeoutMs)
-      : error instanceof NoAnswer
-        ? new (error instanceof BodyTooLarge ? BodyTooLarge : NoAnswer)(`${what}: ${error.message}`, { cause: error })
+      : error instanceof NoAnswer || error instanceof Unfinished
+        ? new (error instanceof NoAnswer ? NoAnswer : Unfinished)(`${what}: ${error.message}`, { cause: error })
         : classify(error, what);
     this.recorder.failed(recorded, failure.message);
     return failure;
@@ -350,7 +342,7 @@ export class HttpClient {
 }
 
 const LARGEST_HEAD = 256 * 1024;
-const WRONG_STATUS = 'what came is no answer: its status is none, or it switches protocols unasked';
+const WRONG_STATUS = 'the answer has no valid status, or switches protocols without a request for it';
 
 /** True for a request without `content-length`: no body, and a method that usually has none. */
 const isBodiless = (method: string, body: unknown): boolean =>

@@ -1,4 +1,4 @@
-import { jsonOf, orElse } from './lenient.ts';
+import { jsonOf, orElse, parseJson } from './lenient.ts';
 import { isOrdinary, Redactor } from './redact.ts';
 import { withoutSecretsIn } from './secret-documents.ts';
 import { isSecretOption, isShortWords, MASK, tellsSecret, withoutForms, withoutNamed } from './secret-names.ts';
@@ -92,9 +92,9 @@ export class TrafficRedactor extends Redactor {
   }
 
   #whole(text: string, cut: boolean): string {
-    if (!cut && jsonOf(text) !== undefined) return this.#unnamed(this.#json(text));
+    if (!cut && parseJson(text) !== undefined) return this.#unnamed(this.#json(text));
     const lines = text.replaceAll(/^[{[].*[}\]]\r?$/gm, (line) =>
-      jsonOf(line) === undefined ? line : this.#json(line),
+      parseJson(line) === undefined ? line : this.#json(line),
     );
     return this.text(
       withoutSecretsIn(lines).replaceAll(MAYBE_MEMBER, (all, before: string, value: string) =>
@@ -131,7 +131,7 @@ export class TrafficRedactor extends Redactor {
   #string(token: string): string {
     const value = jsonOf(token);
     if (typeof value !== 'string') return token;
-    const inner = /^\s*[[{]/.test(value) && jsonOf(value) !== undefined ? this.#json(value) : value;
+    const inner = /^\s*[[{]/.test(value) && parseJson(value) !== undefined ? this.#json(value) : value;
     const masked = this.text(inner === value ? withoutSecretsIn(value) : inner);
     return masked === value ? token : JSON.stringify(masked);
   }

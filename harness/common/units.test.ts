@@ -26,6 +26,8 @@ test.each([
   [59_980, '1 min 0 s'],
   [119_999, '2 min 0 s'],
   [125_000, '2 min 5 s'],
+  [3_599_600, '1 h 0 min'],
+  [259_200_000, '72 h 0 min'],
 ])('%d ms reads %s', (milliseconds, text) => {
   expect(readableDuration(milliseconds)).toBe(text);
 });

@@ -23,14 +23,15 @@ export function durationMs(text: string): number {
   return milliseconds < 1 ? number / Math.round(1 / milliseconds) : number * milliseconds;
 }
 
-/** Rounds to three digits, e.g. `500 µs`, `12.3 ms`, `4.5 s`, `2 min 5 s`. */
+/** Rounds to three digits, e.g. `500 µs`, `12.3 ms`, `4.5 s`, `2 min 5 s`, `72 h 0 min`. */
 export function readableDuration(milliseconds: number): string {
   if (milliseconds === 0) return '0 ms';
   if (milliseconds < 0.9995) return `${threeDigits(milliseconds * 1000)} µs`;
   if (milliseconds < 999.5) return `${threeDigits(milliseconds)} ms`;
   if (milliseconds < 59_950) return `${threeDigits(milliseconds / 1000)} s`;
   const seconds = Math.round(milliseconds / 1000);
-  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 const threeDigits = (value: number): number => Number(value.toPrecision(3));

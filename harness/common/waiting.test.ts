@@ -82,6 +82,13 @@ describe('changes', () => {
     await vi.advanceTimersByTimeAsync(1);
     await wait;
   });
+
+  it('wait longer than a timer can', async () => {
+    let over = false;
+    void new Changes().next(Number.POSITIVE_INFINITY).then(() => (over = true));
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(over).toBe(false);
+  });
 });
 
 it('backoff doubles up to the longest delay', () => {

@@ -206,6 +206,7 @@ export class Changes {
     for (const wake of [...this.#waiting]) wake();
   }
 
+  /** Resolves after `withinMs` at the latest, and earlier where that is more than a timer can. */
   next(withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
@@ -213,7 +214,7 @@ export class Changes {
         this.#waiting.delete(wake);
         resolve();
       };
-      const timer = setTimeout(wake, Math.max(0, withinMs));
+      const timer = setTimeout(wake, Math.min(Math.max(0, withinMs), LONGEST_TIMER_MS));
       this.#waiting.add(wake);
     });
   }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { isCoded, parseJson } from '../client/body.ts';
+import { isCoded } from '../client/body.ts';
 import type { Asked, ExchangeEnd, RequestSeen } from '../client/happening.ts';
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
 import { isEventStream, joined, type Pairs } from '../common/http-parser.ts';
-import { madeOnce } from '../common/lenient.ts';
+import { isModest, madeOnce, parseJson } from '../common/lenient.ts';
 import { isOrdinary } from '../common/redact.ts';
 import { TrafficRedactor } from '../common/traffic-redactor.ts';
 import { DEVICE_API_PREFIX, DIALECTS, NAMES_BY_DIALECT } from '../contract/versions.ts';
@@ -219,8 +219,9 @@ export class TrafficJudge {
     if (isCodedStream(status, headers)) count(this.seen.unread, 'an event stream in a content coding is not read');
     else if (ended === 'whole' && status !== undefined && headers !== undefined && parser === undefined) {
       const text = wholeText(body);
-      if (text === undefined) {
-        if (body?.cut?.sha256 !== '') count(this.seen.unread, body?.cut === undefined ? 'no UTF-8' : 'too large');
+      if (text === undefined || !isModest(text)) {
+        const isText = text !== undefined || body?.cut !== undefined;
+        if (body?.cut?.sha256 !== '') count(this.seen.unread, isText ? 'too large' : 'no UTF-8');
       } else {
         const answer = { status, headers, text, json: text === '' ? undefined : parseJson(text) };
         this.#happened({ kind: 'answer', asked, path: request.target, answer, ...told });

@@ -14,63 +14,12 @@ import { expect, test } from 'vitest';
 import { useScratch } from '../../simulators/common/testing/scratch.ts';
 import { TrafficRedactor } from '../common/traffic-redactor.ts';
 import { recordTo, withoutSecrets } from './recording.ts';
-import { recordingHead, replayTraffic } from './replaying.ts';
+import { HEAD, JWT, recordedTo, replayed, SECRET, TRAFFIC } from './testing/recordings.ts';
 import { type Traffic, wholeText } from './traffic.ts';
 
 const home = useScratch();
-const SECRET = 'mk_0123456789abcdef';
-const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl';
-
-const TRAFFIC: readonly Traffic[] = [
-  { kind: 'opened', at: 1000, connection: 1 },
-  {
-    ...{ kind: 'request', at: 1001, connection: 1, exchange: 1, method: 'POST' },
-    target: `/beta/x?api_key=${SECRET}&a=1`,
-    headers: [
-      ['Host', 'api.example.com'],
-      ['X-API-Key', SECRET],
-      ['Authorization', `Bearer ${JWT}`],
-      ['Cookie', `session=${SECRET}`],
-    ],
-  },
-  { kind: 'asked', at: 1002, exchange: 1, body: { text: `{"token":"${SECRET}","a":1}`, size: 40 } },
-  { kind: 'response', at: 1003, exchange: 1, status: 200, headers: [['Set-Cookie', `session=${SECRET}`]] },
-  { kind: 'over', at: 1004, exchange: 1, ended: 'whole', body: { text: `["${SECRET}","${JWT}"]`, size: 80 } },
-  { kind: 'request', at: 1005, connection: 1, exchange: 2, method: 'GET', target: '/v0.2/events', headers: [] },
-  { kind: 'asked', at: 1005, exchange: 2 },
-  { kind: 'response', at: 1006, exchange: 2, status: 200, headers: [['Content-Type', 'text/event-stream']] },
-  {
-    kind: 'frame',
-    at: 1007,
-    exchange: 2,
-    fields: [
-      ['id', '1'],
-      ['data', `{"api_key":"${SECRET}"}`],
-    ],
-  },
-  { kind: 'over', at: 1008, exchange: 2, ended: 'server', torn: `id: 2\ndata: {"token":"${SECRET}` },
-  { kind: 'closed', at: 1009, connection: 1 },
-];
-
-const head = {
-  ...({ muster_watch: 1, muster: '0.0.0', api: 'platform', way: 'url', base: '/beta' } as const),
-  ...{ address: 'https://api.example.com/beta', started_at: '2026-11-26T10:00:00.000Z' },
-};
-
-function recorded({ limit = 1_000_000, times = 1, traffic = TRAFFIC } = {}): string {
-  const path = join(home.path, 'day.jsonl');
-  const redactor = new TrafficRedactor([SECRET]);
-  const recording = recordTo({ path, limit, head, redactor, trouble: (why) => expect.fail(why) });
-  for (let time = 0; time < times; time += 1) for (const each of traffic) recording.take(each);
-  recording.close();
-  return path;
-}
-
-async function replayed(path: string): Promise<{ traffic: Traffic[]; lacks: string[] }> {
-  const traffic: Traffic[] = [];
-  const { lacks } = await replayTraffic(path, await recordingHead(path), (each) => void traffic.push(each));
-  return { traffic, lacks };
-}
+const recorded = (options?: Parameters<typeof recordedTo>[1]): string =>
+  recordedTo(join(home.path, 'day.jsonl'), options);
 
 test('a recording holds no secret, and replays its traffic in order', async () => {
   const path = recorded();
@@ -132,7 +81,7 @@ test.each(['day.jsonl', 'day.jsonl.1', 'day.jsonl.4'])('a recording leaves a pip
 test('a closed recording writes nothing', () => {
   const path = join(home.path, 'day.jsonl');
   const redactor = new TrafficRedactor();
-  const recording = recordTo({ path, limit: 1_000_000, head, redactor, trouble: (why) => expect.fail(why) });
+  const recording = recordTo({ path, limit: 1_000_000, head: HEAD, redactor, trouble: (why) => expect.fail(why) });
   recording.close();
   const before = readFileSync(path);
   const other = openSync(join(home.path, 'other'), 'w');
@@ -149,7 +98,7 @@ test('a replay drops a torn last line, and reports it and unknown lines', async 
   appendFileSync(path, '{"kind":"whatever","at":1}\n{"kind":"opened","at":10');
   const { traffic, lacks } = await replayed(path);
   expect(traffic).toHaveLength(TRAFFIC.length);
-  const torn = 'its last line is torn: what wrote it was ended';
+  const torn = 'its last line is incomplete; the writer was probably killed';
   expect(lacks).toEqual(['lines in it that are no piece of traffic: 1', torn]);
 });
 
@@ -163,7 +112,7 @@ test.each([
   ['not there', undefined, 'cannot be read'],
   ['something else', 'hello', 'is neither a recording of `muster watch` nor HAR 1.2; it begins with "hello"'],
   ['other JSON', '{"log":{}}', 'is neither'],
-  ['the beginning of HAR', '{ "log": {"version": "1.2", "entries": [{', 'begins as HAR, and is no whole JSON'],
+  ['the beginning of HAR', '{ "log": {"version": "1.2", "entries": [{', 'is HAR but incomplete JSON'],
 ])('a replay refuses a file that is %s', async (_, text, why) => {
   const path = join(home.path, 'x');
   if (text !== undefined) writeFileSync(path, text);

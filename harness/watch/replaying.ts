@@ -49,7 +49,7 @@ async function replayLines(path: string, take: TakeTraffic): Promise<{ lacks: st
     lacks: [
       ...(part > 1 ? [`it is part ${part} of a recording: what was under way when it began is not known`] : []),
       ...(lines > 0 ? [`lines in it that are no piece of traffic: ${lines}`] : []),
-      ...(isTorn ? ['its last line is torn: what wrote it was ended'] : []),
+      ...(isTorn ? ['its last line is incomplete; the writer was probably killed'] : []),
     ],
   };
 }
@@ -61,9 +61,7 @@ function replayHar(path: string, take: TakeTraffic, origin: string | undefined):
   if (result !== undefined) return result;
   const shown = text.slice(0, MOST_SHOWN);
   if (value === undefined && HAR.test(shown))
-    throw new UsageError(
-      `--replay ${path}: begins as HAR, and is no whole JSON: what wrote it was ended, or it was cut`,
-    );
+    throw new UsageError(`--replay ${path}: is HAR but incomplete JSON; the writer was probably killed`);
   throw new UsageError(
     `--replay ${path}: is neither a recording of \`muster watch\` nor HAR 1.2; it begins with ${JSON.stringify(shown)}`,
   );

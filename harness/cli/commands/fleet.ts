@@ -164,6 +164,8 @@ async function fleetRun(args: FleetArguments, place: Place): Promise<Omit<RunOpt
   const scenario = scenarioFrom(args);
   const robots = args.robots ?? scenario.robots;
   if (robots === undefined) throw new UsageError(`--robots: missing; the scenario ${scenario.name} names no number`);
+  if (place.shard !== undefined && place.shard.count > robots)
+    throw new UsageError(`--shard: ${place.shard.count} shards need as many robots, and there are ${robots}`);
   for (const told of emptyClasses(scenario, robots, [...(args.threshold ?? []), ...(args['abort-on'] ?? [])]))
     process.stderr.write(`preflight: ${told}\n`);
   const { workers, connections, 'metrics-port': port, 'name-prefix': prefix } = args;

@@ -232,10 +232,13 @@ test('the judge counts unread streams and failed connections', async () => {
     ['Content-Type', 'text/event-stream'],
     ['Content-Encoding', 'gzip'],
   ];
-  const steps = [{ at: 0, connection: 1, target: '/v0.2/events', status: 200, answered: packed, body: 'id: 1' }];
+  const steps = [
+    { at: 0, connection: 1, target: '/v0.2/events', status: 200, answered: packed, body: 'id: 1' },
+    { at: 0, connection: 2, target: '/v0.2/deployments/current', status: 200, body: `[${'0,'.repeat(300_000)}0]` },
+  ];
   for (const each of steps.flatMap(trafficOf)) judge.take(each);
   judge.take({ kind: 'refused', at: 1, connection: 2, why: `connect ECONNREFUSED ${'x'.repeat(1000)}` });
-  expect(judge.seen.unread).toEqual({ 'an event stream in a content coding is not read': 1 });
+  expect(judge.seen.unread).toEqual({ 'an event stream in a content coding is not read': 1, 'too large': 1 });
   const [[why = '', times] = []] = Object.entries(judge.seen.lost);
   expect(why).toMatch(/^no connection to the server: connect ECONNREFUSED x+/);
   expect(why.length).toBeLessThan(300);
@@ -264,6 +267,18 @@ test('a finding about a request is reported before its answer', async () => {
   expect(before).toMatchObject({ error: 'not answered yet' });
   expect(after).toMatchObject({ status: 401 });
   expect(after).not.toHaveProperty('error');
+});
+
+test.each(['Service-Version', 'Miru-Version'])('a finding names the header that the client sent: %s', async (name) => {
+  const { judge } = await judgeOf('platform');
+  const step: Step = {
+    ...{ at: 0, connection: 1, target: '/beta/devices', status: 200, body: LIST },
+    headers: [...KEY.slice(0, 2), [name, 'newest']],
+    answered: [['Content-Type', 'application/json']],
+  };
+  for (const each of trafficOf(step, 1)) judge.take(each);
+  const { finding } = judge.judged()['client.version.sent.watched']?.broken ?? {};
+  expect(finding?.actual).toBe(`${name}: newest`);
 });
 
 test('the judge frees the memory of refused requests', async () => {

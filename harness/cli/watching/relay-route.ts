@@ -10,6 +10,7 @@ import { prepareFile, readInputText, replaceWith, SECRET_MODE } from '../../comm
 import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import {
   accepts,
+  deviceBasePath,
   type LoopbackConnection,
   loopback,
   readCa,
@@ -147,7 +148,7 @@ async function onUrl(api: WatchedApi, args: WatchArguments & { listen: string; u
   const { origin, pathname, hostname, port, protocol } = new URL(address);
   const isSecure = protocol === 'https:';
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  const base = pathname === '/' ? (api === 'device' ? DEVICE_API_PREFIX : '') : pathname;
+  const base = api === 'device' ? deviceBasePath(pathname) : pathname === '/' ? '' : pathname;
   const { ca } = webEndpoint(origin, { ca: readCa(args.ca), caFile: args.ca });
   const place = { host, port: Number(port || (isSecure ? 443 : 80)) };
   const servername = /^[\d.]+$|:/.test(host) ? {} : { servername: host };

@@ -8,12 +8,11 @@ import { durationMs, size } from '../../common/units.ts';
 import { Interrupted, quote, UsageError, usage } from '../../common/usage.ts';
 import { prepareFile } from '../../common/user-files.ts';
 import { pollWithin } from '../../common/waiting.ts';
-import { DEVICE_API_PREFIX } from '../../contract/versions.ts';
 import { createReporters } from '../../reports/create.ts';
 import { claimPlace, type Places } from '../../reports/format.ts';
 import { makePlan, type Plan } from '../../runner/plan.ts';
 import { CAPABILITIES } from '../../runner/types.ts';
-import { webAddress } from '../../targets/transports/index.ts';
+import { deviceBasePath, webAddress } from '../../targets/transports/index.ts';
 import { JudgeLink } from '../../watch/judge-link.ts';
 import { type PlainJudged, TrafficJudge } from '../../watch/judging.ts';
 import { expectFiles, type RecordingHead } from '../../watch/recording.ts';
@@ -198,7 +197,7 @@ async function judgeAgain(api: WatchedApi, args: WatchArguments, file: string): 
   const judge = new TrafficJudge({
     checks: suite.checks,
     place: {
-      base: base === '' && api === 'device' ? DEVICE_API_PREFIX : base,
+      base: api === 'device' ? deviceBasePath(base) : base,
       isAnywhere: base === '',
       ...serverOf(head),
       variable: api === 'device' ? 'MUSTER_TOKEN' : 'MUSTER_API_KEY',

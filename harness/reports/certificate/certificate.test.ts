@@ -158,6 +158,15 @@ test('a certificate is refused when it decides less than half of its profile', (
   });
   const said = 'only 1 of 3 requirements of the profile full were decided';
   expect(() => verifyCertificate(few, publicKey, { own: OWN })).toThrow(said);
+  const unknown = { ...OWN, checkIds: () => [], requirementsDigest: () => undefined };
+  const claimed = forged(({ predicate }) => {
+    Object.assign(predicate, { result: 'PASSED', warnedTests: [] });
+    const { verdicts } = predicate.muster;
+    for (const verdict of verdicts) delete verdict.in_profile;
+    Object.assign(verdicts[0] ?? {}, { in_profile: true });
+    Object.assign(verdicts[1] ?? {}, open);
+  });
+  expect(() => verifyCertificate(claimed, publicKey, { own: unknown })).toThrow(said);
   const checks = good.map((check, at): CheckResult => ({ ...check, in_profile: true, ...(at > 0 && open) }));
   expect(() => statementOf(complete(checks), suites)).toThrow(`no certificate: ${said}`);
 });
@@ -298,9 +307,10 @@ test('a badge claims no more than the run showed', () => {
   expect(badge(complete(good, { profile: 'driven' }))).toContain('conformant: driven, 2026-11-21');
   expect(badge(sampleReport())).toContain('not conformant');
   const named = complete(good, { started_at: '2026-11-22T10:00:00.000Z' });
-  const { target } = named;
-  const shown = badge({ ...named, target: { ...target, name: 'acme-agent', version: '1.4' } });
-  expect(shown).toContain('acme-agent 1.4: conformant: full, 2026-11-21, tested 2026-11-22');
+  for (const product of [{ name: 'acme-agent' }, { executable: 'acme-agent' }]) {
+    const shown = badge({ ...named, target: { ...unnamed, ...product, version: '1.4' } });
+    expect(shown).toContain('acme-agent 1.4: conformant: full, 2026-11-21, tested 2026-11-22');
+  }
 });
 
 const [measured, named] = [`sha256:${'c'.repeat(64)}`, `sha256:${'d'.repeat(64)}`];

@@ -166,7 +166,9 @@ function sameAsHere({ predicate }: Statement, own: OwnSuites): void {
     throw new Refused(
       `incomplete: the profile ${muster.profile} asks for ${plural(open.length, 'requirement')} more: ${firstOf(open)}`,
     );
-  const due = [...asked, ...ofProfile.map(({ id }) => id)].map(requirementOf);
+  // Without the set's checks, a full certificate is judged by all of its verdicts, whatever it says of its profile.
+  const held = muster.profile === 'full' ? muster.verdicts : ofProfile;
+  const due = [...asked, ...held.map(({ id }) => id)].map(requirementOf);
   const decisive = muster.verdicts.filter((verdict) => !isOpen(verdict)).map(({ id }) => requirementOf(id));
   const tooFew = whyTooFew(muster.profile, due, decisive);
   if (tooFew !== undefined) throw new Refused(tooFew);
@@ -336,8 +338,9 @@ const HEIGHT = 20;
 
 export function badge(report: Report): string {
   const { kind, meaning } = verdict(report);
-  const { name, version } = report.target;
-  const left = printable([name ?? `muster ${report.api}`, version].filter((part) => part !== undefined).join(' '));
+  const { name, executable, artifact, version } = report.target;
+  const product = name ?? executable ?? artifact?.name ?? `muster ${report.api}`;
+  const left = printable([product, version].filter((part) => part !== undefined).join(' '));
   const [words, colour] = BADGES[kind];
   const right = `${words}: ${conformantTo(report)}, tested ${report.started_at.slice(0, 10)}`;
   const [first, second] = [widthOf(left), widthOf(right)];
