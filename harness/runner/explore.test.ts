@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Adoptions, Budget, Cells, containsValue, Draw, isSame, SharedExploration } from './explore.ts';
+import { Adoptions, Budget, type Cell, Cells, containsValue, Draw, isSame, SharedExploration } from './explore.ts';
 import { TooLittleSeen } from './violation.ts';
 
 const first = (seed: number) => {
@@ -30,6 +30,12 @@ it('an unvisited cell comes before a visited one', () => {
   const cells = new Cells();
   cells.visit(list);
   expect(cells.rarest(new Draw(1), [list, get], (each) => each)).toEqual(get);
+});
+
+it('a value of several words counts as one', () => {
+  const worded: Cell = { order: 'a b c d', page: 'x' };
+  const other: Cell = { order: 'a', page: 'x', version: 'v' };
+  expect(new Cells().rarest(new Draw(1), [worded, other], (each) => each)).toEqual(other);
 });
 
 it('an answer is adopted from the first, and a different one is reported', () => {
@@ -112,12 +118,18 @@ describe('two values', () => {
     ['e\u0301', '\u00e9', true],
     ['5', 5, false],
     [null, undefined, false],
-    [[1, 2], [2, 1], false],
+    [[1, 2], [2, 1], true],
+    [[1, 2], [1, 1], false],
+    [[1, 2], [1, 2, 3], false],
+    [{}, [], false],
     [{ a: 1 }, { a: 1, b: 2 }, false],
   ])('%j and %j are the same: %s', (one, other, expected) => expect(isSame(one, other)).toBe(expected));
 
   it('match when the second holds all members of the first, and more', () => {
     expect(containsValue([{ filepath: '/a' }], [{ filepath: '/a', key: 'b' }])).toBe(true);
+    expect(containsValue([{ filepath: '/a' }, { filepath: '/b' }], [{ filepath: '/b' }, { filepath: '/a' }])).toBe(
+      true,
+    );
     expect(containsValue([{ filepath: '/a' }], [])).toBe(false);
     expect(containsValue({ a: 1 }, { a: 2 })).toBe(false);
   });

@@ -86,7 +86,7 @@ export class SharedExploration {
   }
 }
 
-/** Compares times with a tolerance of 1 s, texts in Unicode normal form, and other values exactly. */
+/** Compares times with a tolerance of 1 s, texts in Unicode normal form, arrays in any order, and the rest exactly. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (typeof one === 'string' && typeof other === 'string') {
     if (one === other) return true;
@@ -94,17 +94,17 @@ export function isSame(one: unknown, other: unknown): boolean {
     return one.normalize() === other.normalize();
   }
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other;
-  const left = Object.entries(one);
-  const given = other as Readonly<Record<string, unknown>>;
-  if (Array.isArray(one) !== Array.isArray(other) || left.length !== Object.keys(other).length) return false;
-  return left.every(([name, value]) => isSame(value, given[name]));
+  return containsValue(one, other) && containsValue(other, one);
 }
 
-/** Ignores extra members of objects in `value`. */
+/** Ignores extra members of objects in `value`, and the order of arrays. */
 export function containsValue(written: unknown, value: unknown): boolean {
   if (typeof written !== 'object' || typeof value !== 'object' || written === null || value === null)
     return isSame(written, value);
-  if (Array.isArray(written) && (!Array.isArray(value) || value.length !== written.length)) return false;
+  if (Array.isArray(written)) {
+    if (!Array.isArray(value) || value.length !== written.length) return false;
+    return written.every((each, at) => containsValue(each, value[at]) || value.some((one) => containsValue(each, one)));
+  }
   const given = value as Readonly<Record<string, unknown>>;
   return Object.entries(written).every(([name, each]) => containsValue(each, given[name]));
 }
@@ -173,12 +173,14 @@ export class Cells {
   }
 }
 
-function nameOf(cell: Cell): string {
-  const dimensions = Object.keys(cell).sort();
-  return dimensions.map((dimension) => `${dimension}=${cell[dimension]}`).join(' ');
-}
+const valuesOf = (cell: Cell): string[] =>
+  Object.entries(cell)
+    .map(([dimension, value]) => `${dimension}=${value}`)
+    .sort();
+
+const nameOf = (cell: Cell): string => valuesOf(cell).join(' ');
 
 function pairsOf(cell: Cell): string[] {
-  const values = nameOf(cell).split(' ');
+  const values = valuesOf(cell);
   return values.flatMap((one, place) => values.slice(place + 1).map((other) => `${one} ${other}`));
 }

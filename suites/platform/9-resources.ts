@@ -162,7 +162,8 @@ async function mustIssueToken(t: Platform): Promise<void> {
   const now = Date.parse(response.headers['date'] ?? '') || Date.now();
   t.should(!(instantOf(String(expiry)) <= now), { expected: 'an expiry in the future', actual: expiry });
   const issued = t.session.get(ISSUED_TOKENS);
-  t.must(!isNamed || !issued.has(token), { expected: 'a new token each time', actual: 'the same token twice' });
+  // Only warns, because a platform may repeat a token that is valid.
+  t.should(!isNamed || !issued.has(token), { expected: 'a new token each time', actual: 'the same token twice' });
   // Counts a token of another name too, so that the run asks for no more than it needs.
   issued.add(isNamed ? token : response.text);
 }

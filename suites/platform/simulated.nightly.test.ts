@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { resultsWith, runPlatformSuite } from '../../harness/tools/subjects/run.ts';
 import { startWorkspace } from '../../harness/tools/subjects/simulators.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
+import { createKit, startPlatform, walk } from '../../simulators/platform/testing/kit.ts';
+import { COLLECTIONS } from './support/lists.ts';
 import { relayTo } from './testing/relay.ts';
 
 describe('the reference platform', () => {
@@ -31,6 +33,18 @@ describe('the reference platform', () => {
     expect(resultsWith(report, 'fail', 'warn', 'blocked')).toEqual([]);
     const due = ['GET', 'POST', 'PATCH'].flatMap((method) => [`${method} new`, `${method} used`]);
     expect([...asked]).toEqual(expect.arrayContaining(due));
+  });
+
+  it('changes no record that was there before', async () => {
+    await using platform = await startPlatform({ seed: 1, devices: 3 });
+    await createKit(platform);
+    const records = async () => (await Promise.all(COLLECTIONS.map((name) => walk(platform, `/${name}`)))).flat();
+    const before = await records();
+    const report = await runPlatformSuite({ url: platform.url, apiKey: platform.apiKey }, { fast: true });
+    expect(report.summary.pass).toBeGreaterThan(30);
+    const after = new Map((await records()).map((record) => [record.id, record]));
+    expect(after.size).toBeGreaterThan(before.length);
+    expect(before.map(({ id }) => after.get(id))).toEqual(before);
   });
 });
 

@@ -88,7 +88,8 @@ async function decided(t: Platform, { id, level }: Requirement, checkId: string,
     const refused = due?.id ?? [...lacking.keys()][0] ?? '';
     const { status, text = '' } = lacking.get(refused) ?? {};
     if (status === 0) t.must(false, { expected: 'an answer to every request', actual: text });
-    const why = status === 403 ? 'the API key may not write' : `no ${makes} could be made`;
+    const made = isMade ? 'that was made shows it' : 'could be made';
+    const why = status === 403 ? 'the API key may not write' : `no ${makes} ${made}`;
     t.undecided(status === undefined ? why : `${why}: ${refused} was answered ${status} ${text.slice(0, 120)}`);
   }
   if (first === undefined) return;

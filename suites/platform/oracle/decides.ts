@@ -116,6 +116,10 @@ const ROWS: readonly Row[] = [
     also: ({ exchange }) => exchange.operation.method !== 'GET',
   }),
   must('platform.list.items', 'value', { member: /\/object$/ }),
+  // An answer to a change may show what changes as it was before.
+  should('platform.resource.same', 'value', {
+    also: ({ exchange: { ids, body }, path }) => ids.length > 0 && path.slice(1) in Object(body),
+  }),
   must('platform.deployment.shape', 'shape', { kind: 'deployment', member: /\/\w+_?\w+$/ }),
   must('platform.deployment.created', ['value', 'effect'], { kind: 'deployment', member: /\/description$/ }),
   must(['platform.deployment.same', 'platform.deployment.created'], ['value', 'effect'], {

@@ -170,6 +170,9 @@ export async function ends(ex: Explorer, world: World): Promise<void> {
   await staysAt(ex, world, drifted, 'drifted');
 }
 
+/** Milliseconds in which a platform may carry out a request that it has accepted. */
+const LATE_MS = 2000;
+
 export async function staysAt(ex: Explorer, { writes }: World, record: KnownRecord, state: 'archived' | 'drifted') {
   const before = await readAlone(ex, record);
   const { activity_status: activity, target_status: target } = stateIn(before);
@@ -185,13 +188,18 @@ export async function staysAt(ex: Explorer, { writes }: World, record: KnownReco
   let after = answer;
   const stays = `${record.id} to stay ${state} when it is asked to deploy`;
   // Polls, because the reads may come from replicas that lag behind.
-  const isKept = await ex.comes(stays, async () => {
+  const look = async (): Promise<boolean> => {
     after = await readAlone(ex, record);
     const now = stateIn(after);
     const isRetargeted = now.target_status === 'deployed' && target !== 'deployed';
     const isLeft = state === 'archived' && (now.activity_status !== state || isRetargeted);
     return !isLeft && now.activity_status !== 'queued' && now.activity_status !== 'deployed';
-  });
+  };
+  let isKept = await ex.comes(stays, look);
+  if (isKept && state === 'archived' && ok(answer)) {
+    await ex.comes(`${record.id} to be deployed`, async () => !(await look()), LATE_MS);
+    isKept = await ex.comes(stays, look);
+  }
   const { activity_status: now, target_status: towards } = stateIn(after);
   const actual = `${answer.status}, and it is ${now} with target ${towards}`;
   if (ok(after)) ex.hold(after, isKept, 'revived', path, stays, actual);

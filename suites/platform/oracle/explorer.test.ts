@@ -9,18 +9,19 @@ import { Standstill, TooLittleSeen, Violation } from '../../../harness/runner/vi
 import type { Platform } from '../support/requests.ts';
 import { platformThat } from '../testing/platform.ts';
 import { byExploring } from './checks.ts';
+import { decide } from './decides.ts';
 import { parents, staysAt } from './deployments.ts';
 import { type Ask, askFor, type Exchange, pairs } from './exchange.ts';
 import { pings } from './exploration.ts';
 import { Explorer, operation } from './explorer.ts';
 import { settle } from './settling.ts';
-import { names } from './version-writes.ts';
+import { names, whatVersionsBrought } from './version-writes.ts';
 import type { World } from './world.ts';
 import { Writes } from './writes.ts';
 
 const asked = { method: 'GET', url: 'http://platform/', duration_ms: 1, curl: 'curl' };
 
-type Answer = Pick<Exchange, 'status'> & { json?: unknown };
+type Answer = Pick<Exchange, 'status'> & { json?: unknown; tookMs?: number };
 
 const ABOUT = { apiVersion: NEWEST_VERSION, versionHeader: 'Service-Version', apiKey: 'k', capabilities: new Set() };
 
@@ -32,9 +33,10 @@ function explorerFor(t: object): Explorer {
 function explorerOf(answer: (ask: Ask) => Answer | Promise<Answer>): Explorer {
   const ex = explorerFor({ patienceMs: 4000, signal: new AbortController().signal });
   ex.send = async (ask) => {
-    const { status, json } = await answer(ask);
+    const { status, json, tookMs = 1 } = await answer(ask);
     const text = json === undefined ? '' : JSON.stringify(json);
-    return { ...ask, status, headers: { 'content-type': 'application/json' }, json, text, asked };
+    const headers = { 'content-type': 'application/json' };
+    return { ...ask, status, headers, json, text, asked: { ...asked, duration_ms: tookMs } };
   };
   return ex;
 }
@@ -145,6 +147,82 @@ it('reads an archived deployment again, because a replica may lag behind', async
   const writes = new Writes(ex, 'a');
   await staysAt(ex, { writes } as unknown as World, ex.model.made('dpl_1', 'deployment'), 'archived');
   expect([states, ...ex.found.values()]).toEqual([[]]);
+});
+
+it.each([
+  ['keeps it archived', 'archived', 0],
+  ['deploys it a moment later', 'deployed', 1],
+])('a platform that accepts to deploy an archived deployment, and %s', async (_, later, found) => {
+  let asked = 0;
+  const ex = explorerOf(({ operation: { method } }) => {
+    if (method === 'GET') asked += 1;
+    const activity_status = asked > 3 ? later : 'archived';
+    return { status: 200, json: { object: 'deployment', id: 'dpl_1', activity_status } };
+  });
+  Object.assign(ex, { t: { ...ex.t, patienceMs: 400 } });
+  const writes = new Writes(ex, 'a');
+  await staysAt(ex, { writes } as unknown as World, ex.model.made('dpl_1', 'deployment'), 'archived');
+  expect([...ex.found.values()].filter(({ what }) => what === 'revived')).toHaveLength(found);
+});
+
+it.each([
+  ['of the server', 'grp_other', []],
+  ['of this run', 'grp_1', ['side-effect']],
+])('a device that turns up in a group %s is in %s: %j', async (_, group_id, found) => {
+  const ex = explorerOf(() => ({ status: 200, json: { object: 'device', id: 'dvc_1', group_id } }));
+  ex.model.made('grp_1', 'group');
+  ex.model.made('dvc_1', 'device').members.set('group_id', { value: null, seen: { asked, text: '' } });
+  await ex.look(askFor(operation('getDevice'), NEWEST_VERSION, ['dvc_1']));
+  expect(ex.suspects.size).toBe(1);
+  await settle(ex);
+  expect([...ex.found.values()].map(({ what }) => what)).toEqual(found);
+});
+
+it.each([
+  ['the new one', 'new', ['value SHOULD']],
+  ['it too', 'old', ['effect MUST']],
+])('the answer to a renaming shows the old name, and later reads show %s', async (_, later, found) => {
+  const ex = explorerOf(({ operation: { method } }) => {
+    const name = method === 'GET' ? later : 'old';
+    return { status: 200, json: { object: 'group', id: 'grp_1', name } };
+  });
+  const group = ex.model.made('grp_1', 'group');
+  await new Writes(ex, 'a').change(NEWEST_VERSION, group, 'updateGroup', { name: 'new' });
+  await settle(ex);
+  expect([...ex.found.values()].map((each) => `${each.what} ${decide(each).level}`)).toEqual(found);
+});
+
+it('finds no fault in the pages of a filter that matches parts of names', async () => {
+  const devices = ['a1', 'a12', 'b'].map((name) => ({ object: 'device', id: `dvc_${name}`, name }));
+  const ex = explorerOf(({ query }) => {
+    const { limit, name = '' } = Object.fromEntries(query);
+    const matching = devices.filter((device) => device.name.includes(name));
+    const data = matching.slice(0, Number(limit));
+    const page = { limit: Number(limit), has_more: data.length < matching.length, total_count: matching.length };
+    return { status: 200, json: { object: 'list', offset: 0, ...page, data } };
+  });
+  await ex.walk('device');
+  ex.model.list('device').filters.set('name', NEWEST_VERSION);
+  const query = pairs({ limit: 1, expand: 'total_count', name: 'a1' });
+  await ex.look(askFor(operation('listDevices'), NEWEST_VERSION, [], { query }));
+  expect([...ex.suspects.values()].map(({ what }) => what).toSorted()).toEqual(['count', 'more']);
+  await settle(ex);
+  expect([...ex.found.values()]).toEqual([]);
+});
+
+it('counts yaml content as accepted, although no answer shows it', async () => {
+  let made = 0;
+  const ex = explorerOf(({ operation: { method, kind }, ids: [id] }) => {
+    made += 1;
+    return { status: method === 'GET' ? 200 : 201, json: { object: kind, id: id ?? `${kind}_${made}` } };
+  });
+  ex.model.served.add(`createConfigInstance ${NEWEST_VERSION}`);
+  const world = { writes: new Writes(ex, 'a'), types: [], parts: [] } as unknown as World;
+  const steps = whatVersionsBrought(ex, world);
+  // Derived paths come first, yaml second.
+  for (let times = 0; times < 2; times += 1) await steps.next();
+  const counted = [...ex.model.comparisons.values()].flatMap(({ comparison }) => decide(comparison).ids);
+  expect(counted).toContain('platform.config-instance.yaml');
 });
 
 it.each<[string, (asked: number, isFirst: boolean) => boolean, string[]]>([
@@ -297,6 +375,22 @@ it.each<[string, number, string, number | undefined, number, number]>([
   Object.assign(ex, { versions: SUPPORTED_VERSIONS.toReversed(), t: { ...ex.t, onlineDevice: 'dvc_1' } });
   await pings(ex, undefined);
   expect([...ex.found.values()]).toHaveLength(found);
+});
+
+it.each([
+  ['at once', 0, 39, 1],
+  ['when their time is over', 1, 4, 0],
+])('pings that time out %s', async (_, share, due, found) => {
+  let pinged = 0;
+  const ex = explorerOf(({ key, body }) => {
+    const { timeout_nanos: nanos } = body as { timeout_nanos: number };
+    if (key === 'none') return { status: 401 };
+    pinged += 1;
+    return { status: 200, json: { code: 'timeout' }, tookMs: (share * nanos) / 1e6 };
+  });
+  Object.assign(ex, { versions: SUPPORTED_VERSIONS.toReversed(), t: { ...ex.t, onlineDevice: 'dvc_1' } });
+  await pings(ex, undefined);
+  expect([pinged, ex.found.size]).toEqual([due, found]);
 });
 
 it.each<[string, number, string[]]>([

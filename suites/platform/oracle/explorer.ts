@@ -1,8 +1,8 @@
 /** Sends requests and judges answers; asks again if others may have changed a value. */
-import { isModest } from '../../../harness/client/body.ts';
-import { BodyTooLarge, NoAnswer, NoAnswerInTime, Unfinished } from '../../../harness/client/errors.ts';
+import { NoAnswer, NoAnswerInTime, Unfinished } from '../../../harness/client/errors.ts';
 import type { HttpClient } from '../../../harness/client/http.ts';
 import { Recorder } from '../../../harness/client/recorder.ts';
+import { isModest } from '../../../harness/common/lenient.ts';
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import type { Operation, ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { OPERATIONS, operationsOf, RESOURCES } from '../../../harness/contract/platform/operations.ts';
@@ -15,7 +15,7 @@ import {
 } from '../../../harness/contract/versions.ts';
 import { type Budget, Cells, Draw } from '../../../harness/runner/explore.ts';
 import { Standstill, TooLittleSeen } from '../../../harness/runner/violation.ts';
-import { isItem, type Page, withTextIds } from '../support/lists.ts';
+import { isItem, type Page } from '../support/lists.ts';
 import { MILLISECOND_NANOS } from '../support/ping.ts';
 import { ok, type Platform, refused, send } from '../support/requests.ts';
 import { causeOf, type Difference } from './differences.ts';
@@ -143,18 +143,15 @@ export class Explorer {
       ...(body !== undefined && { body, isCut }),
     };
     try {
-      const answer = await send(this.t, request, http);
-      const { status, headers, text, recorded } = answer;
-      const json = NUMBER_ID.test(text) ? withTextIds(answer.json) : answer.json;
-      if (json === undefined && !isModest(text)) throw new BodyTooLarge(`${pathOf(ask)}: more JSON than Muster reads`);
+      const { status, headers, text, json, recorded } = await send(this.t, request, http);
+      if (json === undefined && !isModest(text)) throw new Unfinished(`${pathOf(ask)}: more JSON than Muster reads`);
       this.#silent.delete(id);
       const { token } = (json ?? {}) as { token?: unknown };
       if (typeof token === 'string') recorder.redactor.add(token);
       return { ...ask, isKept, isCut, status, headers, json, text, asked: recorded };
     } catch (error) {
       // Retries on a new connection, except for a timed-out write, which may take effect.
-      const isBroken = error instanceof NoAnswer && !(error instanceof BodyTooLarge);
-      if (keepsAlive && isBroken && (method === 'GET' || !(error instanceof NoAnswerInTime))) {
+      if (keepsAlive && error instanceof NoAnswer && (method === 'GET' || !(error instanceof NoAnswerInTime))) {
         this.#wasClosed = true;
         return await this.send(ask);
       }
@@ -163,7 +160,7 @@ export class Explorer {
       if (wasStill) this.t.session.forgive();
       if (wasStill && method === 'GET') return await this.send(ask);
       const [asked] = http.recorder.exchanges;
-      const isLarge = error instanceof BodyTooLarge || error instanceof Unfinished;
+      const isLarge = error instanceof Unfinished;
       const isSilent = error instanceof NoAnswer && this.#silent.size < MOST_SILENT && (meant ?? error) === error;
       const isExcused = isLarge || wasStill;
       if (!(isExcused || isSilent) || asked === undefined) throw error;
@@ -302,13 +299,10 @@ export class Explorer {
 }
 
 /** Ends the exploration of a slow platform before the time limit of the check. */
-export class TooSlow extends TooLittleSeen {
-  override name = 'TooSlow';
-}
+export class TooSlow extends TooLittleSeen {}
 
 /** Operation and expansions, which decide how large an answer is. */
 const sizeClassOf = (ask: Ask): string => `${ask.operation.id}?${expansionsOf(ask)}`;
-const NUMBER_ID = /"id"\s*:\s*\d/;
 /** Maximum silences of one operation, because each takes the whole timeout. */
 const MOST_SILENCES_OF_ONE = 2;
 /** Unanswered operations after which the platform counts as hanging. */

@@ -225,8 +225,12 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
 /** Compares by the first term of `order_by`; 0 for names that collations order differently. */
 function compared(one: Shown, other: Shown, order: string): number {
   const [field = '', direction = 'desc'] = (order.split(',')[0] ?? '').split(':');
-  const [left, right] = [one[field], other[field]];
+  // Compares ids without their common prefix, but no numbers, which may be in order of their value.
+  const [left, right] = [one, other].map(({ [field]: value }) =>
+    field === 'id' ? String(value).replace(/^.*_(?=.*[a-z])/, '') : value,
+  );
   if (typeof left !== 'string' || typeof right !== 'string' || isSame(left, right)) return 0;
+  if (field === 'id' && left.length !== right.length) return 0;
   const isTime = field.endsWith('_at');
   if (!isTime && !(PLAIN.test(left) && PLAIN.test(right))) return 0;
   const ascending = isTime ? instantOf(left) - instantOf(right) : left < right ? -1 : 1;

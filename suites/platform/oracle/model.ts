@@ -197,11 +197,6 @@ export function isBeyond(record: KnownRecord | undefined, version: string): bool
   return isOpen ? undefined : false;
 }
 
-export const mayBeNull = (kind: ResourceKind, name: string, version: SupportedVersion): boolean =>
-  (fieldsOf(kind, version)[name] as { anyOf?: readonly { type?: string }[] } | undefined)?.anyOf?.some(
-    ({ type }) => type === 'null',
-  ) === true;
-
 interface Vocabulary {
   enum?: readonly unknown[];
   properties?: Readonly<Record<string, Vocabulary>>;

@@ -16,6 +16,19 @@ it.for([
   expect(timestampOf(record, 'archived')).toBe(expected);
 });
 
+it.for([
+  ['is a fault if others are shown', { queued_at: null, deployed_at: null, archived_at: LATER }, true],
+  ['may be that of an answer without timestamps', {}, false],
+] as const)('a deployment that no longer shows when it was queued %s', ([, shown, expected]) => {
+  const record = new KnownRecord('dpl_1', 'deployment', true);
+  record.moments.set('queued', THEN);
+  let isFault = false;
+  judgeMoments({ id: 'dpl_1', ...shown }, record, Date.parse(LATER), (isRight, isStrict) => {
+    isFault ||= isStrict && !isRight;
+  });
+  expect(isFault).toBe(expected);
+});
+
 const CREATED = '2026-11-21T10:00:00.500Z';
 const possible = `no time before ${CREATED}, when it was created, and none to come`;
 it.for([

@@ -53,7 +53,7 @@ export function judgeMoments(item: Shown, record: KnownRecord, latest: number, h
   const activity = String(item['activity_status']);
   const times = new Map(TIMINGS.map((timing) => [timing, timestampOf(item, timing)] as const));
   const has = (timing: Timing): boolean => typeof times.get(timing) === 'string';
-  // Strict only on a platform that shows any timestamp.
+  // Strict only in an answer that shows any timestamp.
   const hasAny = [...times.values()].some((at) => at !== undefined);
   const { past, future } = record.isOurs
     ? (HISTORIES[activity] ?? { past: [], future: [] })
@@ -75,7 +75,7 @@ export function judgeMoments(item: Shown, record: KnownRecord, latest: number, h
     hold(!has(timing), true, `no time at which it was ${timing}: it is ${activity}, and never was`);
   for (const [timing, at] of times) {
     const before = record.moments.get(timing);
-    if (before !== undefined) hold(typeof at === 'string', true, `still to show when it was ${timing}: ${before}`);
+    if (before !== undefined) hold(typeof at === 'string', hasAny, `still to show when it was ${timing}: ${before}`);
     if (before !== undefined && ONCE.includes(timing) && typeof at === 'string')
       hold(at === before, false, `to be ${timing} at ${before}, as it was shown before`);
     if (typeof at === 'string') record.moments.set(timing, at);

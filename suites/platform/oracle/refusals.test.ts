@@ -6,7 +6,7 @@ import { refusals } from './directed.ts';
 import { changedKey, type Exchange, pathOf, SURELY_WRONG_KEYS, seenIn } from './exchange.ts';
 import { type Explorer, operation } from './explorer.ts';
 import { Model } from './model.ts';
-import { dueRefusal, judge } from './refusals.ts';
+import { dueRefusal, judge, UNKNOWN } from './refusals.ts';
 
 const asked = { method: 'GET', url: 'http://platform/devices', duration_ms: 1, curl: 'curl' };
 const answer = (status: number, query: Exchange['query']): Exchange => ({
@@ -233,17 +233,43 @@ it('learns nothing from an answer that is not judged', () => {
   expect([...read({ status: 0, json: undefined, isExcused: true }), ...read({})]).toEqual([]);
 });
 
-it.each([
-  ['json', 'MUST'],
-  ['yaml', 'SHOULD'],
-])('yaml content that is shown as %s without its comment is a %s', (format, level) => {
+it.each<[string, string, unknown]>([
+  ['json', 'MUST', { format: 'json', data: 'speed: 1\n' }],
+  ['yaml', 'SHOULD', { format: 'yaml', data: 'speed: 1\n' }],
+  ['data of no format', 'SHOULD', { data: 'speed: 1\n' }],
+  ['text', 'SHOULD', 'speed: 1\n'],
+])('yaml content that is shown as %s without its comment is a %s', (_, level, content) => {
   const model = new Model();
-  const read = (content: object): Exchange =>
+  const read = (content: unknown): Exchange =>
     shown('getConfigInstance', { object: 'config_instance', id: 'cfg_1', content }, { ids: ['cfg_1'] });
   const known = { value: { format: 'yaml', data: '# rates\nspeed: 1\n' }, predicted: true };
   model.record('cfg_1', 'config_instance').members.set('content', { ...known, seen: seenIn(read({})) });
-  const found = judge(model, read({ format, data: 'speed: 1\n' }));
+  const found = judge(model, read(content));
   expect(found.map((each) => `${each.what} ${decide(each).level}`)).toEqual([`value ${level}`]);
+});
+
+it('takes slots in another order for the same slots', () => {
+  const model = new Model();
+  const read = (...paths: string[]): Exchange => {
+    const instance_slots = paths.map((filepath) => ({ filepath }));
+    return shown('getConfigSchema', { object: 'config_schema', id: 'sch_1', instance_slots }, { ids: ['sch_1'] });
+  };
+  expect([...judge(model, read('/a', '/b')), ...judge(model, read('/b', '/a'))]).toEqual([]);
+  expect(judge(model, read('/a', '/a')).map((each) => `${each.what} ${decide(each).level}`)).toEqual(['value MUST']);
+});
+
+it('takes a path that an older version never showed for one that it cannot show', () => {
+  const model = new Model();
+  const read = (id: string, more: object): Exchange =>
+    shown('getConfigSchema', { object: 'config_schema', id, ...more }, { ids: [id], version: TETONS });
+  const found = [...judge(model, read('sch_1', { instance_filepath: '/a' })), ...judge(model, read('sch_2', {}))];
+  expect(found).toEqual([]);
+});
+
+it('lets a filter refuse a value that no record has', () => {
+  const model = new Model();
+  judge(model, shown('listDevices', pageOf([]), { query: [['id', 'dvc_1']] }));
+  expect(judge(model, shown('listDevices', {}, { query: [['id', UNKNOWN]], status: 422 }))).toEqual([]);
 });
 
 it('tells a device and a group with the same id apart', () => {

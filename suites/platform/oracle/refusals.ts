@@ -174,5 +174,7 @@ function formOf(exchange: Exchange): string {
   const expansions = query.filter(isExpand);
   if (others.length === 1 && expansions.length === 1 && expansions[0]?.[1] === 'total_count') return 'plain';
   const values = expansions.map(([, value]) => value).sort();
-  return others.map((name) => (name.startsWith('expand') ? `${name}=${values.join()}` : name)).join('&');
+  // A filter may refuse a value that no record can have.
+  const unknown = query.some(([, value]) => value === UNKNOWN) ? ' of nothing' : '';
+  return others.map((name) => (name.startsWith('expand') ? `${name}=${values.join()}` : name)).join('&') + unknown;
 }

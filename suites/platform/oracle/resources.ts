@@ -18,7 +18,6 @@ import {
   knows,
   type Model,
   type More,
-  mayBeNull,
   type Shown,
   UNSURE,
   type Words,
@@ -217,7 +216,7 @@ class OneResource {
     const expected = () => `${name} ${JSON.stringify(known.value)} of ${record.id}, ${from}`;
     if (name === 'content' && typeof format === 'string') {
       // A platform may store parsed content, which loses comments: only another format is certainly wrong.
-      const isOfFormat = isObject(value) && value['format'] === format;
+      const isOfFormat = !isObject(value) || (value['format'] ?? format) === format;
       const path = `${about.path} in ${format}`;
       this.#hold(isOfFormat, 'value', name, expected, value, { ...about, path });
       if (!isOfFormat) return;
@@ -262,9 +261,9 @@ class OneResource {
       const known = model.presence.get(key) ?? { shown: new Map(), lacking: new Map() };
       model.presence.set(key, known);
       const value = this.#item[name];
-      // A member that was null may be missing.
+      // A member that was null, or never shown, may be missing.
       const before = this.#record.members.get(name)?.value ?? null;
-      if (value === null || (value === undefined && before === null && mayBeNull(this.#kind, name, version))) continue;
+      if (value === null || (value === undefined && before === null)) continue;
       const isThere = value !== undefined;
       const [own, other] = isThere ? [known.shown, known.lacking] : [known.lacking, known.shown];
       if (!own.has(version)) own.set(version, seen);
@@ -292,7 +291,7 @@ class OneResource {
     const answer = value === undefined ? 'omitted' : 'shown';
     const earlier = CURRENT.test(name) ? NO_CURRENT : model.adoptions.take(asked, answer, seen);
     if (earlier === undefined && value !== undefined && RESOURCES[this.#kind].expansions[name]?.kind === undefined)
-      this.#member(name, sorted(value));
+      this.#member(name, value);
     const isRight = earlier === undefined || earlier.answer === answer;
     if (!isRight && answer === 'omitted') model.adoptions.replace(asked, answer, seen);
     const expected = `no ${name}, which nobody asked to be expanded`;
@@ -315,7 +314,7 @@ class OneResource {
     if (value === undefined && id !== undefined && this.#item[name] === null && isPromised)
       this.#hold(due === undefined, 'expansion', name, `${name} ${due}`, null, UNSURE);
     if (value === undefined) return;
-    if (kind === undefined) return void this.#member(name, sorted(value));
+    if (kind === undefined) return void this.#member(name, value);
     const path = `${this.#place.path}/${name}`;
     const expand = below.flatMap((each) => (each === name ? [] : [each.slice(name.length + 1)]));
     const inner: Place = { kind, path, expand, name: `${this.#kind}.${name} in a ${this.#place.name}` };
@@ -370,9 +369,6 @@ class OneResource {
     this.#hold(earlier === undefined, 'expansion', name, expected, actual, { earlier: earlier?.seen });
   }
 }
-
-const sorted = (value: unknown): unknown =>
-  Array.isArray(value) ? value.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : value;
 
 const CURRENT = /^current_/;
 const NO_CURRENT = { answer: 'omitted', seen: undefined };

@@ -24,6 +24,7 @@ const MOST_LAG_MS = 30_000;
 const ALREADY_FAILED_MS = 100;
 const READ_AGAIN = 3;
 const MOST_CHANGES = 6;
+const PAGE: ReadonlySet<string> = new Set(['limit', 'offset']);
 const LIST_WHATS: ReadonlySet<string> = new Set(['items', 'more', 'count', 'filter', 'order', 'offset']);
 
 export async function settle(ex: Explorer): Promise<void> {
@@ -78,7 +79,9 @@ async function reread(ex: Explorer, suspect: Difference): Promise<Difference | '
   if (known === undefined) return undefined;
   const now = await valueNow(ex, record, member);
   if (now !== undefined && !isSame(now.value, known.value) && !containsValue(known.value, now.value)) {
-    const isHeld = record.isOurs && HOLDINGS[record.kind].get(member) !== 'timely';
+    // A platform may put a new device into a group of its own choice.
+    const isChosen = member === 'group_id' && ex.model.known(String(now.value), 'group')?.isOurs !== true;
+    const isHeld = record.isOurs && !isChosen && HOLDINGS[record.kind].get(member) !== 'timely';
     const shows = exchange.operation.method === 'GET' ? suspect : { exchange: now.exchange, actual: now.value };
     const effect = { ...suspect, ...shows };
     if (known.predicted === true) return { ...effect, what: 'effect' };
@@ -86,7 +89,8 @@ async function reread(ex: Explorer, suspect: Difference): Promise<Difference | '
     // Another client has written this value.
     record.members.set(member, { value: now.value, seen: seenIn(now.exchange), ask: now.ask });
   }
-  if (exchange.operation.method !== 'GET') return suspect;
+  if (exchange.operation.method !== 'GET')
+    return isSame(record.members.get(member)?.value, suspect.actual) ? undefined : suspect;
   return sameAgain(ex, suspect);
 }
 
@@ -170,12 +174,17 @@ async function listAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   };
   const before = await reference();
   const exchange = await ex.send(askOf(suspect.exchange));
+  const query = [...suspect.exchange.query.filter(([name]) => !PAGE.has(name)), ['limit', '100'] as const];
+  const whole = await ex.send({ ...askOf(suspect.exchange), query });
   // Another suspect of the list may be walking it.
   list.isStale = false;
   const again = sameIn(ex, suspect, exchange);
+  // Accepts the pages of a filter that matches more, such as parts of a name, because no section states how.
+  const isOther = suspect.what !== 'filter' && ex.judge(whole).some(({ what }) => what === 'filter');
   const after = await reference();
   if (again === undefined) return undefined;
   if (before === undefined || before !== after) return 'changing';
+  if (isOther) return undefined;
   return suspect.path.startsWith('/data place') ? walkAgain(ex, again) : again;
 }
 
@@ -184,7 +193,7 @@ async function walkAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   const { kind } = suspect.exchange.operation;
   const list = ex.model.list(kind as ResourceKind);
   const limit = Number((suspect.exchange.json as Page).limit);
-  const rest = suspect.exchange.query.filter(([name]) => name !== 'limit' && name !== 'offset');
+  const rest = suspect.exchange.query.filter(([name]) => !PAGE.has(name));
   const lengths = readingsOf(ex.model, list, suspect.exchange).map(({ length }) => length);
   const [total = 0] = lengths;
   const seen: string[] = [];

@@ -78,10 +78,9 @@ async function yamlContents(ex: Explorer, { writes }: World): Promise<void> {
     }
     const query = pairs({ expand: 'content' });
     if (made !== undefined) await ex.look(askFor(getOf(made.kind), version, [made.id], { query }));
-    else if (last !== undefined && refused(last)) {
-      const expected = `content of format yaml to be accepted in ${version}`;
-      ex.hold(last, false, 'refused', '/content yaml', expected, last.text || last.status);
-    }
+    if (last === undefined || (made === undefined && !refused(last))) continue;
+    const expected = `content of format yaml to be accepted in ${version}`;
+    ex.hold(last, made !== undefined, 'refused', '/content yaml', expected, last.text || last.status);
   }
 }
 

@@ -35,7 +35,7 @@ export async function makeWorld(ex: Explorer): Promise<World> {
     return made;
   };
   for (const version of ex.versions) {
-    const type = keep(world.types, await writes.configType(version));
+    const type = keep(world.types, await writes.configType(version, world.types.length === 0));
     keep(world.devices, await writes.device(version));
     if (type === undefined) continue;
     const schema = await writes.schema(version, type);

@@ -65,10 +65,11 @@ export class Writes {
     return this.#post('createDevice', version, { name: this.name() });
   }
 
-  configType(version: string): Promise<KnownRecord | undefined> {
+  /** `isNatural`: the slug is the one that the name suggests, so that a renaming may change it by mistake. */
+  configType(version: string, isNatural = false): Promise<KnownRecord | undefined> {
     const name = this.name();
     // Expects no slug, because a platform may derive another one.
-    return this.#post('createConfigType', version, { name, slug: this.name() }, { name });
+    return this.#post('createConfigType', version, { name, slug: isNatural ? name : this.name() }, { name });
   }
 
   async schema(version: string, type: KnownRecord, options: SchemaOptions = {}): Promise<KnownRecord | undefined> {

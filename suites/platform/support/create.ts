@@ -19,7 +19,7 @@ export async function requireEndpoint(t: Platform, path: string, response: HttpR
 export async function create(t: Platform, path: string, body: unknown): Promise<Item> {
   const response = await send(t, { method: 'POST', path, body });
   await requireEndpoint(t, path, response);
-  return createdItem(response) ?? t.blocked(`set-up: POST ${path} answered ${describeResponse(response)}`);
+  return createdItem(response) ?? t.blocked(`set-up: POST ${path} answered ${describeResponse(response)}`, response);
 }
 
 export const createdItem = (response: HttpResponse): Item | undefined =>

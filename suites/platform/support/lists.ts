@@ -1,12 +1,12 @@
 /** Collections, pages and items. A broken envelope fails the check, unless the check of envelopes has failed. */
-import { NoAnswer } from '../../../harness/client/errors.ts';
+import { NoAnswer, Unfinished } from '../../../harness/client/errors.ts';
 import type { Happening } from '../../../harness/client/happening.ts';
 import type { HttpClient, HttpResponse } from '../../../harness/client/http.ts';
 import { isObject } from '../../../harness/common/lenient.ts';
 import { LIST_LIMITS, type ListEnvelope, listEnvelope } from '../../../harness/contract/lists.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { type Deviation, Fact } from '../../../harness/runner/session.ts';
-import { describeResponse, ok, type Platform, send } from './requests.ts';
+import { describeResponse, ok, type Platform, send, withTextIds } from './requests.ts';
 
 /** Path segments of the collections; section 4.2 shows one, whose form the others follow. */
 export const COLLECTIONS = Object.values(RESOURCES).map(({ collection }) => collection);
@@ -43,12 +43,12 @@ export async function findCollections(t: Platform, http: HttpClient = t.http): P
         const isBroken = last.status === 200 && envelopeProblems(last.json).length > 0;
         return { collection, response: response.status === 200 && isBroken ? last : response };
       } catch (error) {
-        if (error instanceof NoAnswer) return error;
+        if (error instanceof NoAnswer || error instanceof Unfinished) return error;
         throw error;
       }
     }),
   );
-  const answers = tried.flatMap((each) => (each instanceof NoAnswer ? [] : [each]));
+  const answers = tried.flatMap((each) => (each instanceof Error ? [] : [each]));
   if (answers.length === 0) throw tried[0];
   if (answers.every(({ response }) => response.status === 401 || response.status === 403)) {
     t.blocked('every collection answered 401 or 403: the platform does not accept the API key');
@@ -116,17 +116,6 @@ export function envelopeProblems(value: unknown): string[] {
   return listEnvelope
     .problems(hasNumbers ? withTextIds(readable) : readable)
     .map(({ path, message }) => `${path === '' ? 'the list' : path} ${message}`);
-}
-
-/** Writes integer ids as texts, because section 2.1 states the type of a deployment's ids alone. */
-export function withTextIds(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withTextIds);
-  if (!isObject(value) || value['object'] === 'deployment') return value;
-  const members = Object.entries(value).map(([name, each]) => {
-    const isId = (name === 'id' || name.endsWith('_id')) && Number.isInteger(each);
-    return [name, isId ? String(each) : withTextIds(each)];
-  });
-  return Object.fromEntries(members);
 }
 
 const SEARCHED_PAGES = 20;

@@ -32,6 +32,14 @@ it.each([
   expect([statuses, asked.length]).toEqual([due, tries]);
 });
 
+it.each([
+  ['group', '7'],
+  ['deployment', 7],
+])('reads the integer id of a %s as %j', async (object, id) => {
+  const { t } = await platformThat((_, response) => response.end(JSON.stringify({ object, id: 7 })));
+  expect((await send(t, { path: '/things/7' })).json).toEqual({ object, id });
+});
+
 it.each([503, 403])(
   'a request of a kind that was answered before is sent again after %i, six times',
   async (status) => {

@@ -1,5 +1,6 @@
 import { NoAnswerInTime } from '../../../harness/client/errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
+import { isObject } from '../../../harness/common/lenient.ts';
 import { type RetryHeaders, retryAfterMs } from '../../../harness/common/units.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import { type SupportedCodename, versionNamed } from '../../../harness/contract/versions.ts';
@@ -68,7 +69,20 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
   gate.isUsedUp = false;
   (isBusy(response) ? unavailable : answered).add(kind);
   if (method !== 'GET' && ok(response)) t.session.get(SUCCESSFUL_WRITES).add(kind);
-  return response;
+  return NUMBER_ID.test(response.text) ? { ...response, json: withTextIds(response.json) } : response;
+}
+
+const NUMBER_ID = /"id"\s*:\s*\d/;
+
+/** Writes integer ids as texts, because section 2.1 states the type of a deployment's ids alone. */
+export function withTextIds(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withTextIds);
+  if (!isObject(value) || value['object'] === 'deployment') return value;
+  const members = Object.entries(value).map(([name, each]) => {
+    const isId = (name === 'id' || name.endsWith('_id')) && Number.isInteger(each);
+    return [name, isId ? String(each) : withTextIds(each)];
+  });
+  return Object.fromEntries(members);
 }
 
 /** Has a shorter timeout if the platform left similar requests unanswered. */
