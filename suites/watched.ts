@@ -63,8 +63,10 @@ export const cursorOf = (request: RequestSeen): string | undefined =>
 
 export const KEY = 'x-api-key';
 export const VERSION_HEADERS = DIALECTS.map((name) => NAMES_BY_DIALECT[name].versionHeader.toLowerCase());
-export const versionOf = ({ headers }: RequestSeen): string | undefined =>
-  VERSION_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
+export const versionOf = ({ headers }: RequestSeen) =>
+  DIALECTS.map((dialect) => NAMES_BY_DIALECT[dialect].versionHeader)
+    .map((name) => ({ name, value: headers[name.toLowerCase()] }))
+    .find(({ value }) => value !== undefined);
 export const VERSION_FORMAT = /^\d{4}-\d{2}-\d{2}\.[^\s.]+$/;
 
 export const shownRequest = ({ method, target, headers, body = '' }: RequestSeen): string =>

@@ -209,9 +209,9 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
 function fillPlaceholders(command: string) {
   const used = Object.keys(PLACEHOLDERS).filter((name) => command.includes(`{${name}}`));
   if (used.length === 0) return undefined;
-  const folder = ownedFolder('');
-  if (!/^[\w./:=,@%+-]+$/.test(folder))
+  if (!/^[\w./:=,@%+-]+$/.test(tmpdir()))
     throw new UsageError(`TMPDIR ${tmpdir()}: placeholders of a command need a path without blanks or quotes`);
+  const folder = ownedFolder('');
   const path = (name: string): string => join(folder, PLACEHOLDERS[name] ?? name);
   const transport = TRANSPORTS.find(({ addressField }) => used.includes(addressField));
   return {

@@ -13,7 +13,7 @@ import type { PlatformBehaviour } from '../platform/behaviour.ts';
 import { referenceBehaviour as platformReference } from '../platform/reference.ts';
 import { startPlatform } from '../platform/testing/kit.ts';
 import { clientDefects, clientVariants } from './client/index.ts';
-import { type Defect, type Located, named, type Variant } from './define.ts';
+import { type Defect, findByName, type Located, type Variant } from './define.ts';
 import { deviceDefect, deviceDefects, deviceVariant, deviceVariants } from './device/index.ts';
 import { platformDefects, platformVariants, systemDefects } from './platform/index.ts';
 
@@ -114,7 +114,7 @@ test('a defect keeps separate state for each simulator', () => {
 describe('a change does all that its summary says:', () => {
   const device = (name: string): DeviceBehaviour => deviceVariant(name).behaviour(deviceReference);
   const platform = (name: string): PlatformBehaviour =>
-    named('variant of the platform', platformVariants, name).behaviour(platformReference);
+    findByName('variant of the platform', platformVariants, name).behaviour(platformReference);
 
   test('errors-without-body sends no byte and no type', async () => {
     await using on = await startPlatform({ behaviour: platform('errors-without-body') });

@@ -88,6 +88,7 @@ export function firstGiven(): (given: unknown) => unknown {
 /** The defects or variants exclude each other in one simulator. */
 export class ConflictError extends Error {
   override name = 'ConflictError';
+  readonly code = 'MUSTER_CONFLICT';
 }
 
 interface Part<B> {
@@ -165,7 +166,7 @@ export function refuseDuplicates(all: readonly { name: string; file: string }[])
 }
 
 /** Throws RangeError with the known names. `what`: e.g. "defect of the device". */
-export function named<T extends { name: string }>(what: string, all: readonly T[], name: string): T {
+export function findByName<T extends { name: string }>(what: string, all: readonly T[], name: string): T {
   const found = all.find((each) => each.name === name);
   if (found) return found;
   const known = all.map((each) => each.name).join(', ');

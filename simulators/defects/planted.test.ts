@@ -31,7 +31,10 @@ test('an unknown name is refused with the known names', async () => {
     /^no defect of the device is called "replay"; known: .*replay-inclusive/,
   );
   await expect(simulatePlatform({ defect: ['order-unstable', 'x'] })).rejects.toThrow(RangeError);
-  await expect(simulateDevice({ variant: ['retains-1', 'retains-2'] })).rejects.toThrow(/retains-1 and retains-2/);
+  await expect(simulateDevice({ variant: ['retains-1', 'retains-2'] })).rejects.toMatchObject({
+    code: 'MUSTER_CONFLICT',
+    message: expect.stringContaining('retains-1 and retains-2'),
+  });
 });
 
 test('defects and variants are listed with their names, summaries and broken requirements', async () => {

@@ -4,7 +4,7 @@ import type { DeviceOptions } from '../device/index.ts';
 import type { PlatformBehaviour } from '../platform/behaviour.ts';
 import type { PlatformOptions } from '../platform/index.ts';
 import { referenceBehaviour } from '../platform/reference.ts';
-import { combined, loadSections, named, type Variant } from './define.ts';
+import { combined, findByName, loadSections, type Variant } from './define.ts';
 
 export interface Planted {
   /** Names of defects, which violate the specification. */
@@ -48,8 +48,8 @@ function planted<B>(
   base: B,
 ): B {
   const all = [
-    ...names(defect).map((name) => named(`defect of the ${api}`, known.defects, name)),
-    ...names(variant).map((name) => named(`variant of the ${api}`, known.variants, name)),
+    ...names(defect).map((name) => findByName(`defect of the ${api}`, known.defects, name)),
+    ...names(variant).map((name) => findByName(`variant of the ${api}`, known.variants, name)),
   ];
   return combined(all, base);
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, renameSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { expect, it, onTestFinished } from 'vitest';
@@ -22,11 +22,13 @@ const NO_GROUP = 65_534;
 const folder = temporaryFolder();
 
 it.skipIf(process.getuid?.() !== 0).for<[string, string, string]>([
-  ['is found by the path of its socket', 'found.sock', 'found.sock'],
-  ['serves under another path', 'elsewhere.sock', 'here.sock'],
+  ['is found by the path of its socket', 'own/found.sock', 'own/found.sock'],
+  ['is found by the name of its socket', 'own/agent.sock', 'agent.sock'],
+  ['serves under another name', 'own/elsewhere.sock', 'own/here.sock'],
 ])('the group of an agent that %s may open the socket', async ([, bound, socket]) => {
-  chownSync(folder, USER, USER);
   chmodSync(folder, 0o755);
+  mkdirSync(join(folder, 'own'), { recursive: true });
+  chownSync(join(folder, 'own'), USER, USER);
   const agent = spawn(process.execPath, ['-e', AGENT, join(folder, bound)], {
     uid: USER,
     gid: NO_GROUP,

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { limitIn, NoAnswer, Unreachable } from '../../harness/client/errors.ts';
@@ -316,7 +316,9 @@ async function connectAs({ signal }: Device, user: number, path: string): Promis
 async function idsServing(path: string): Promise<Set<number>> {
   const ids = new Set<number>();
   const sockets = await readFile('/proc/net/unix', 'utf8').catch(() => '');
-  const lines = sockets.split('\n').filter((line) => line.endsWith(` ${path}`));
+  // Compares names alone, because the agent may have made its socket at another path, e.g. behind a link.
+  const isSame = (line: string): boolean => [' ', '/'].some((before) => line.endsWith(before + basename(path)));
+  const lines = sockets.split('\n').filter(isSame);
   const inodes = lines.map((line) => line.trim().split(/\s+/)[6]);
   const processes = inodes.length === 0 ? [] : (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   for (const name of processes) {
@@ -330,7 +332,7 @@ async function idsServing(path: string): Promise<Set<number>> {
   const [folder, socket] = await Promise.all([stat(dirname(path)), stat(path)]);
   // Takes the owner for the agent, which may run in another namespace, if the owner can have made the socket.
   const mayBeMade = folder.uid === socket.uid || (folder.mode & GROUP_OR_OTHERS_WRITE) !== 0;
-  if (ids.size === 0 && mayBeMade) ids.add(socket.uid).add(socket.gid);
+  if (mayBeMade) ids.add(socket.uid).add(socket.gid);
   return ids.add(folder.uid).add(folder.gid);
 }
 

@@ -33,6 +33,7 @@ import {
   expectTypeForm,
   frameText,
   ofFrames,
+  REMEMBERED,
   Recollection,
   type SeenEvent,
   sameEnvelope,
@@ -351,8 +352,10 @@ rule(monotonic, { premises: [monotonic.id], traffic: 'an event after another on 
     if (seen.kind !== 'frame' || !DECIMAL.test(seen.frame.id ?? '') || carriesNoEvent(seen.frame)) return;
     const id = BigInt(seen.frame.id ?? '');
     const { highest, ids } = streams.get(seen.stream) ?? { highest: id, ids: new Recollection() };
-    const isRepeated = ids.get(`${id}`) === true;
-    ids.set(`${id}`, true);
+    // A stretch that comes again may begin with an event that is forgotten by now.
+    const [oldest = id] = ids.keys();
+    const isRepeated = ids.has(`${id}`) || (ids.size === REMEMBERED && id < BigInt(oldest));
+    if (!isRepeated) ids.set(`${id}`, true);
     streams.set(seen.stream, { highest: id > highest ? id : highest, ids });
     judge.saw(() => frameText(seen.frame));
     // Allows repeated events, which other checks judge.

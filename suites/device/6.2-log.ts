@@ -29,7 +29,7 @@ check(jsonl, { needs: ['log', 'drive'], sharing: 'publishing', premises: LIVE },
   await publishEveryEventKind(t);
   await readUpTo(live, await publish(t, eventBudget(t, 5)));
   await live.close();
-  await expectJsonl(t, await readLog(t), await stillRetained(streams, live.events));
+  await expectJsonl(t, await readLog(t), await stillRetained(streams, live.events), t.must);
 });
 
 check(
@@ -38,7 +38,7 @@ check(
   async (t: Device, streams) => {
     const { stream } = await requireRetained(t, streams);
     const events = eventsOf(t, stream);
-    await expectJsonl(t, await readLog(t), (await stillRetained(streams, events)).slice(-NEWEST));
+    await expectJsonl(t, await readLog(t), (await stillRetained(streams, events)).slice(-NEWEST), t.should);
   },
 );
 
@@ -50,12 +50,13 @@ async function stillRetained(streams: Streams, events: readonly SeenEvent[]): Pr
 
 const NEWEST = 200;
 
-async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): Promise<void> {
+/** `judge`: `t.should` for lines that an old crash may have torn. */
+async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[], judge: Device['should']): Promise<void> {
   const { lines, isCut } = log;
   const ids = events.map(({ id }) => id);
   const at = linesOf(lines, ids);
   if (isCut && [...at.values()].some((found) => found.length === 0))
-    return expectJsonl(t, await readLog(t, Number.POSITIVE_INFINITY), events);
+    return expectJsonl(t, await readLog(t, Number.POSITIVE_INFINITY), events, judge);
   const missing = events.filter(({ id }) => at.get(id)?.length === 0);
   t.must(missing.length === 0, {
     expected: `each of the events ${showIds(events)} on a line of its own in the log`,
@@ -64,7 +65,7 @@ async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[]): P
   // Skips the lines before these events, where an old crash may have left a torn line.
   const first = [...at.values()].flat().reduce((least, line) => Math.min(least, line), lines.length);
   const broken = lines.slice(first).find(({ json }) => !json);
-  t.must(broken === undefined, {
+  judge(broken === undefined, {
     expected: 'one JSON value on each line',
     actual: broken?.text === '' ? 'an empty line' : broken?.text.slice(0, 300),
   });

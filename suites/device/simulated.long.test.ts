@@ -25,7 +25,7 @@ it('finds a stream that ends after its first heartbeat, where one takes six seco
   const behaviour = deviceDefect('closes-idle-streams').behaviour(referenceBehaviour);
   await using started = await startRobot({ fresh: true, behaviour, heartbeatMs: 6000 });
   const report = await runDeviceSuite(started.place, { only: ['device.events.long-lived'] });
-  expect(report.checks).toMatchObject([{ outcome: 'fail' }]);
+  expect(report.checks).toMatchObject([{ outcome: 'fail' }, { id: 'device.events.long-lived.beside' }]);
 });
 
 const announceBy = (name: string) => deviceDefect(name).behaviour(referenceBehaviour).deployments.announce;

@@ -1,7 +1,12 @@
 /** Tests the reference device; `npm run matrix` covers its variants and defects. */
+import { writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Redactor } from '../../harness/common/redact.ts';
+import { noControl } from '../../harness/targets/control/control.ts';
+import { layered } from '../../harness/targets/control/layers.ts';
 import { openDeviceTarget } from '../../harness/targets/open-device.ts';
+import { temporaryFolder } from '../../harness/targets/testing/places.ts';
 import { resultsWith, runDeviceSuite } from '../../harness/tools/subjects/run.ts';
 import { startRobot } from '../../harness/tools/subjects/simulators.ts';
 import { combined } from '../../simulators/defects/define.ts';
@@ -9,6 +14,8 @@ import { onRequest } from '../../simulators/defects/define-device.ts';
 import { deviceDefect, deviceVariant } from '../../simulators/defects/device/index.ts';
 import { referenceBehaviour } from '../../simulators/device/behaviour.ts';
 import { behaviourWith, runNamed } from './support/testing/device.ts';
+
+const folder = temporaryFolder();
 
 describe('the reference device', () => {
   it('passes as a black box by its retained events', async () => {
@@ -66,6 +73,45 @@ describe('the reference device', () => {
     expect(report.checks.find(({ id }) => id === 'device.events.cursor.malformed')).toMatchObject({
       expected: expect.stringMatching(/^a 4xx other than 410 .* for after=abc$/),
     });
+  });
+});
+
+it('a failed deployment is not judged where the config files are of another machine', async () => {
+  await using started = await startRobot({ fresh: true });
+  const { device } = started;
+  const control = layered(noControl, {
+    info: async () => ({ capabilities: ['drive', 'files'], config_root: '/nonexistent' }),
+    call: (call) => (call.name === 'deploy' ? device.deploy(call.request) : undefined),
+  });
+  const at = { socket: device.socketPath ?? '', attach: async () => control };
+  await using target = await openDeviceTarget({ ...at, redactor: new Redactor(), env: {} });
+  expect(await runNamed(target, 'device.deployment.failed')).toMatchObject({
+    outcome: 'blocked',
+    reason: expect.stringContaining('is not below config_root'),
+  });
+});
+
+it.for([
+  ['archived', 'warn'],
+  ['deployed', 'fail'],
+] as const)('files of a failed deployment that control answered as %s are judged: %s', async ([answered, outcome]) => {
+  await using started = await startRobot({ fresh: true });
+  const { device } = started;
+  const control = layered(noControl, {
+    info: async () => ({ capabilities: ['drive', 'files'], config_root: folder }),
+    call: async (call) => {
+      if (call.name !== 'deploy') return undefined;
+      const { config_instances: files = [], ...request } = call.request;
+      for (const { filepath, content } of files) writeFileSync(join(folder, basename(filepath)), content);
+      const made = await device.deploy(request);
+      return request.error_status === 'failed' ? { ...made, activity_status: answered } : made;
+    },
+  });
+  const at = { socket: device.socketPath ?? '', attach: async () => control };
+  await using target = await openDeviceTarget({ ...at, redactor: new Redactor(), env: {} });
+  expect(await runNamed(target, 'device.deployment.failed')).toMatchObject({
+    outcome,
+    actual: expect.stringContaining('is still there'),
   });
 });
 

@@ -75,10 +75,14 @@ test.each<[string, Stream[], boolean]>([
   ['repeats the event later on a stream, since delivery is at-least-once', [FIRST, { ...AGAIN, ids: [6, 5] }], false],
 ])('a replay %s', (_, streams, found) => expect(isFound(streams)).toBe(found));
 
+const MANY = Array.from({ length: 2500 }, (_, at) => at + 1);
+
 test.each([
   ['rise', [5, 7, 8], false],
   ['repeat a stretch, since delivery is at-least-once', [5, 6, 7, 6, 7, 8], false],
   ['go back to a new one', [5, 7, 6], true],
+  ['repeat all from an event on that is forgotten by now', [...MANY, ...MANY], false],
+  ['go back to a new one after many', [...MANY.filter((id) => id !== 2400), 2400], true],
 ])('the ids of a stream %s', (_, ids, found) => {
   expect(isFound([{ at: 0, ids }], 'device.events.monotonic.everywhere')).toBe(found);
 });

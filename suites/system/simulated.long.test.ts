@@ -22,19 +22,25 @@ it('a deployment that was replaced in the queue may end in another state than ar
     retired: (activity) => (activity === 'queued' ? 'drifted' : retired(activity)),
   }));
   await using workspace = await startWorkspace(behavioursWith({ platform: [drifting] }));
-  const only = ['system.offline.newest', 'system.soak'];
+  const only = ['system.offline.newest', 'system.agreement'];
   const { checks } = await runSystemSuite(workspace, { only, patienceMs: IMPATIENT_MS });
   expect(checks.map(({ outcome }) => outcome)).toEqual(['pass', 'pass']);
 });
 
-it('a platform may refuse the file name that no device can write', async () => {
-  const refusing = variant('refuses-long-names', 'Refuses a file name above 255 bytes.', ({ bodyProblems }) => ({
+const NO_NAME = 'no such name: a store answered 404 to it';
+
+it.for([
+  [422, 'not_applicable'],
+  [500, 'blocked'],
+] as const)('a platform may refuse the file name that no device can write, with %i: %s', async ([status, outcome]) => {
+  const refusing = variant('refuses-long-names', 'Refuses a file name above 255 bytes.', ({ bodyProblems, error }) => ({
     bodyProblems: (operation, value, check) =>
       JSON.stringify(value).includes('too-long-')
-        ? [{ path: '', message: 'no such name' }]
+        ? [{ path: '', message: NO_NAME }]
         : bodyProblems(operation, value, check),
+    error: (facts) => error(JSON.stringify(facts).includes(NO_NAME) ? { ...facts, status } : facts),
   }));
   await using workspace = await startWorkspace(behavioursWith({ platform: [refusing] }));
   const { checks } = await runSystemSuite(workspace, { only: ['system.failed'], patienceMs: IMPATIENT_MS });
-  expect(checks).toMatchObject([{ outcome: 'not_applicable', reason: expect.stringContaining('no such name') }]);
+  expect(checks).toMatchObject([{ outcome, reason: expect.stringContaining(NO_NAME) }]);
 });

@@ -5,9 +5,9 @@ import type { ControlCompacted, ControlInfo } from '../../contract/control.ts';
 import type { TargetHooks } from '../../runner/types.ts';
 import { Violation } from '../../runner/violation.ts';
 import {
-  type Answer,
   type CallName,
   Control,
+  type ControlAnswer,
   type ControlCall,
   ControlError,
   ControlLate,
@@ -65,7 +65,7 @@ export class CheckControl extends Control implements TargetHooks {
     return this.#control.line(call);
   }
 
-  async call(call: ControlCall, over?: AbortSignal): Promise<Answer> {
+  async call(call: ControlCall, over?: AbortSignal): Promise<ControlAnswer> {
     if (call.name === 'compact') return this.#compact(call, over);
     if (call.name === 'stop') return this.#stop(call, over);
     if (call.name === 'start') return this.#start(call, over);
@@ -77,7 +77,7 @@ export class CheckControl extends Control implements TargetHooks {
     return answer;
   }
 
-  async #compact(call: ControlCall, over: AbortSignal | undefined, again = false): Promise<Answer> {
+  async #compact(call: ControlCall, over: AbortSignal | undefined, again = false): Promise<ControlAnswer> {
     // Marks the agent as stopping, because some agents restart to compact and may stay down.
     this.#agent.stopping();
     const compacted = (await this.#make(call, over)) as Exact<ControlCompacted>;
@@ -139,7 +139,7 @@ export class CheckControl extends Control implements TargetHooks {
     throw new ControlError(why);
   }
 
-  async #make(call: ControlCall, over: AbortSignal | undefined): Promise<Answer> {
+  async #make(call: ControlCall, over: AbortSignal | undefined): Promise<ControlAnswer> {
     this.#throwIfOver();
     const { name } = call;
     const { calls } = this.#agent;

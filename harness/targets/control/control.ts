@@ -34,7 +34,7 @@ export type ControlCall =
 
 export type CallName = ControlCall['name'];
 
-export type Answer = Deployment | Exact<ControlPublished> | Exact<ControlCompacted> | undefined;
+export type ControlAnswer = Deployment | Exact<ControlPublished> | Exact<ControlCompacted> | undefined;
 
 /** Drives an agent; each call resolves once the Device API shows its effect, or throws ControlError. */
 export abstract class Control {
@@ -43,7 +43,7 @@ export abstract class Control {
   readonly seesDevice: boolean = false;
 
   abstract info(signal?: AbortSignal): Promise<ControlInfo>;
-  abstract call(call: ControlCall, signal?: AbortSignal): Promise<Answer>;
+  abstract call(call: ControlCall, signal?: AbortSignal): Promise<ControlAnswer>;
 
   line(_call: ControlCall): string | undefined {
     return undefined;
@@ -97,7 +97,7 @@ export function withDeclared(info: ControlInfo, declared: Omit<ControlInfo, 'cap
 }
 
 /** Throws ControlError: with text `withoutId` for a missing id, else with prefix `said`. */
-export function answerTo({ name }: ControlCall, text: string, said: string, withoutId: string): Answer {
+export function answerTo({ name }: ControlCall, text: string, said: string, withoutId: string): ControlAnswer {
   if (name === 'stop' || name === 'start') return undefined;
   const value = jsonOf(text);
   if (name === 'deploy' || name === 'remove') {
@@ -106,7 +106,7 @@ export function answerTo({ name }: ControlCall, text: string, said: string, with
     throw new ControlError(withoutId);
   }
   const shape = name === 'publish' ? controlPublished : controlCompacted;
-  if (shape.is(value)) return parseExact(text) as Answer;
+  if (shape.is(value)) return parseExact(text) as ControlAnswer;
   throw notOf(shape, value, said);
 }
 

@@ -42,7 +42,7 @@ export class ControlledAgent {
   idsCompared = 0;
   /** True if the target lost events, so that missing events no longer contradict control. */
   losesEvents = false;
-  #connection: Connection;
+  readonly #connection: Connection;
   readonly #redactor: Redactor;
   #down: { why: string; again: boolean } | undefined;
 
@@ -97,7 +97,6 @@ export class ControlledAgent {
   }
 
   async ask<T>(signal: AbortSignal, question: (http: HttpClient) => Promise<T>): Promise<T> {
-    this.#connection = await this.#connection.relocate(this.#redactor);
     const http = this.#connection.client(new Recorder(this.#redactor)).with({ signal, timeoutMs: ANSWER_MS });
     try {
       return await question(http);

@@ -7,7 +7,7 @@ import { poll } from '../../common/waiting.ts';
 import type { Deployment } from '../../contract/device-api.ts';
 import { FilesUnreadable, hostFiles } from '../files/target-files.ts';
 import { temporaryFolder } from '../testing/places.ts';
-import { type Answer, type ControlCall, ControlError } from './control.ts';
+import { type ControlAnswer, type ControlCall, ControlError } from './control.ts';
 import type { ControlledAgent } from './controlled-agent.ts';
 import { Drives, findFalseClaim, wrongIds } from './drive-confirmation.ts';
 import { FakeDevice, fakeControl } from './testing/fakes.ts';
@@ -27,14 +27,14 @@ const ids = (first_id: number | bigint, last_id: number | bigint) => ({ first_id
 type Shown = Partial<Pick<FakeDevice, 'current' | 'retained' | 'eventsStatus' | 'tells'>>;
 
 interface Effect {
-  answer?: Answer;
+  answer?: ControlAnswer;
   shows?: Shown;
   sends?: string;
   logs?: string;
 }
 
 interface Case {
-  said: readonly [ControlCall, Answer][];
+  said: readonly [ControlCall, ControlAnswer][];
   compacted?: bigint;
   shows?: Shown;
   again?: { readonly [Name in 'publish' | 'deploy']?: Effect };

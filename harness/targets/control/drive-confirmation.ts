@@ -8,9 +8,9 @@ import type { ControlDeployment, ControlPublished } from '../../contract/control
 import type { Deployment } from '../../contract/device-api.ts';
 import { type FileInfo, FilesUnreadable } from '../files/target-files.ts';
 import {
-  type Answer,
   type CallName,
   type Control,
+  type ControlAnswer,
   type ControlCall,
   ControlError,
   type Exact,
@@ -49,7 +49,7 @@ export class Drives {
     this.#log = log;
   }
 
-  async follow(call: ControlCall, make: () => Promise<Answer>): Promise<Answer> {
+  async follow(call: ControlCall, make: () => Promise<ControlAnswer>): Promise<ControlAnswer> {
     const mark = await this.mark();
     const answer = await make();
     const drive = driveOf(call, answer);
@@ -124,7 +124,7 @@ export class Drives {
   }
 }
 
-function driveOf(call: ControlCall, answer: Answer): Drive | undefined {
+function driveOf(call: ControlCall, answer: ControlAnswer): Drive | undefined {
   if (call.name === 'deploy') {
     const { id, activity_status: activity } = answer as Deployment;
     const files = call.request.config_instances ?? [];

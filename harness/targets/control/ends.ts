@@ -7,9 +7,9 @@ import type { TargetFile } from '../fields.ts';
 import { ProcessGroup } from '../launch/process.ts';
 import { endpointOf, type Given, webEndpoint } from '../transports/index.ts';
 import {
-  type Answer,
   answerTo,
   Control,
+  type ControlAnswer,
   type ControlCall,
   ControlError,
   ControlLate,
@@ -56,7 +56,7 @@ export class HttpControl extends Control {
     if (controlInfo.is(json)) return json;
     throw notOf(controlInfo, json, 'control GET / answered');
   }
-  async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
+  async call(call: ControlCall, signal?: AbortSignal): Promise<ControlAnswer> {
     const request = requestOf(call);
     const { text } = await this.#request(request, signal);
     const said = `control ${request.method} ${request.path} answered`;
@@ -137,7 +137,7 @@ export class CommandControl extends Control {
     if (stop !== undefined && start !== undefined) capabilities.push('restart');
     return Promise.resolve(withDeclared({ capabilities }, declared));
   }
-  async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
+  async call(call: ControlCall, signal?: AbortSignal): Promise<ControlAnswer> {
     const { command, variables, request } = lineOf(call);
     const line = this.#commands[command];
     if (line === undefined) throw new ControlError(`control: the target file has no \`${command}\` command`);

@@ -6,9 +6,9 @@ import type { TargetFiles } from '../files/target-files.ts';
 import type { Restarter } from '../launch/started.ts';
 import {
   AgentEnded,
-  type Answer,
   type CallName,
   Control,
+  type ControlAnswer,
   type ControlCall,
   ControlError,
   type Exact,
@@ -21,7 +21,7 @@ export interface Layer {
   kind?: string;
   info?(signal?: AbortSignal): Promise<ControlInfo>;
   /** Undefined passes the call to the inner control. */
-  call?(call: ControlCall, signal?: AbortSignal): Promise<Answer> | undefined;
+  call?(call: ControlCall, signal?: AbortSignal): Promise<ControlAnswer> | undefined;
   line?(call: ControlCall): string | undefined;
   close?(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export function layered(inner: Control, layer: Layer): Control {
     override info(signal?: AbortSignal): Promise<ControlInfo> {
       return layer.info?.(signal) ?? inner.info(signal);
     }
-    override async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
+    override async call(call: ControlCall, signal?: AbortSignal): Promise<ControlAnswer> {
       return await (layer.call?.(call, signal) ?? inner.call(call, signal));
     }
     override line(call: ControlCall): string | undefined {

@@ -203,6 +203,7 @@ test('a failed deployment is refused once the agent retries for 10 s', async () 
 const NO_TOKEN = new ControlError('control: POST /provisioning_tokens answered 200: null');
 test.each<[status: number, body: string, (platform: PlatformClient) => Promise<unknown>, Error]>([
   [400, 'no', (it) => it.deployment('x'), new ControlRefused('control: GET /deployments answered 400: no')],
+  [401, 'no', (it) => it.online(), new ControlRefused('control: GET /devices answered 401: no')],
   [200, '{}', (it) => it.deploy('d', '', []), new ControlError('control: POST /config_types answered 200: {}')],
   [200, 'null', (it) => it.provisioningToken(), NO_TOKEN],
 ])('a platform that answers %i %s is reported as an error', async (status, body, ask, error) => {

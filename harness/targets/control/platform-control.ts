@@ -9,7 +9,7 @@ import { recordName } from '../../common/names.ts';
 import { poll } from '../../common/waiting.ts';
 import type { ControlDeployment, ControlInfo } from '../../contract/control.ts';
 import type { Deployment } from '../../contract/device-api.ts';
-import { type Answer, Control, type ControlCall, ControlError, ControlLate, ControlRefused } from './control.ts';
+import { Control, type ControlAnswer, type ControlCall, ControlError, ControlLate, ControlRefused } from './control.ts';
 import { EventWatch, type WatchedEvent } from './event-watch.ts';
 
 type ConfigFile = NonNullable<ControlDeployment['config_instances']>[number];
@@ -19,7 +19,7 @@ interface ReleaseFixture {
   instanceIds: string[];
 }
 
-/** Client of the newest Platform API. Throws ControlError for a refused call; `online` returns an empty list. */
+/** Client of the newest Platform API. Throws ControlError for a refused call. */
 export class PlatformClient {
   readonly #http: HttpClient;
   readonly #made: { typeId?: string };
@@ -85,6 +85,7 @@ export class PlatformClient {
 
   async online(): Promise<{ id: string; name: string }[]> {
     const response = await this.#http.get('/devices', { query: { limit: 100 } });
+    if (response.status !== 200) throw refusal('GET /devices', response);
     const { data = [] } = (response.json ?? {}) as { data?: { id: string; name: string; status: string }[] };
     return data.filter((device) => device.status === 'online').reverse();
   }
@@ -173,7 +174,7 @@ export class PlatformControl extends Control {
   }
 
   /** Has no `line`, because a call takes many requests with a secret key. */
-  async call(call: ControlCall, signal?: AbortSignal): Promise<Answer> {
+  async call(call: ControlCall, signal?: AbortSignal): Promise<ControlAnswer> {
     const reach = this.#reach(signal);
     if (call.name === 'deploy') return this.#inTurn(signal, () => this.#deploy(call.request, reach));
     if (call.name === 'remove') return this.#inTurn(signal, () => this.#remove(call.deploymentId, reach));

@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Recorder } from '../../client/recorder.ts';
 import { Redactor } from '../../common/redact.ts';
 import { lives } from '../../common/testing/processes.ts';
 import { served } from '../../common/testing/servers.ts';
@@ -92,6 +93,17 @@ test('a command is ready once its control API serves, and reports its own end', 
   expect(started.diagnostics()).toBe(ended);
   await started.close();
   expect(end()).toBeUndefined();
+});
+
+test('a last line without a line end counts once the command has ended', async () => {
+  const at = { transport: { ...unix, accepts: async () => true, prepare: async () => {} }, address: '/x' };
+  const given = { at, env: process.env, timeoutMs: 60_000, transports: [], notify: () => {} };
+  const recorder = new Recorder();
+  const started = await startCommand({ line: 'printf "invalid pointer" >&2; exec sleep 600', ...given });
+  await appears(() => String(started.diagnostics()));
+  expect(started.written?.during(recorder)).toBe('');
+  await started.close();
+  expect(started.written?.during(recorder)).toBe('invalid pointer');
 });
 
 test('a device target takes the address from a ready line', async () => {

@@ -263,7 +263,8 @@ class ServingGroup extends ProcessGroup {
     const lines = new Lines(LONGEST_READY_LINE, (text) => {
       ready ??= readyLine(text, transports);
     });
-    super(line, env, { cwd, onStdout: (output) => lines.add(output), onStderr: (output) => written?.add(output) });
+    super(line, env, { cwd, onStdout: (bytes) => lines.add(bytes), onStderr: (bytes) => written?.lines.add(bytes) });
+    void this.ended.then(() => written?.lines.end());
     this.#options = options;
     this.#ready = () => ready;
   }

@@ -32,7 +32,7 @@ test('only traces of connections closed by Muster are removed from the output', 
 
 test('output lines have times, and a check gets those of its last exchanges', () => {
   const written = new Written();
-  const write = (text: string): void => written.add(Buffer.from(`${text}\n`));
+  const write = (text: string): void => written.lines.add(Buffer.from(`${text}\n`));
   write('of an earlier check');
   const recorder = new Recorder();
   const ask = (): void =>

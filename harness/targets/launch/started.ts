@@ -150,14 +150,10 @@ const EXCHANGES = 8;
 
 export class Written {
   readonly #kept: { at: number; text: string }[] = [];
-  readonly #lines = new Lines(LONGEST, (text) => {
+  readonly lines = new Lines(LONGEST, (text) => {
     this.#kept.push({ at: performance.now(), text });
     if (this.#kept.length > KEPT) this.#kept.shift();
   });
-
-  add(output: Buffer): void {
-    this.#lines.add(output);
-  }
 
   since(moment: number): string {
     const kept = this.#kept.filter(({ at }) => at >= moment);

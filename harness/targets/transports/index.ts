@@ -60,7 +60,6 @@ export interface Connection {
   /** Bytes that exceed all buffers between an agent and a client that does not read. */
   readonly bufferBytes: number;
   client(recorder: Recorder): HttpClient;
-  relocate(redactor: Redactor): Promise<Connection>;
 }
 
 export interface TransportAddress {
@@ -172,10 +171,6 @@ export class UnixConnection implements Connection {
     const endpoint = { origin: 'http://localhost', socketPath: this.socketPath };
     return new HttpClient({ endpoint, basePath: DEVICE_API_PREFIX, headers: { ...this.headers }, recorder });
   }
-
-  relocate(): Promise<this> {
-    return Promise.resolve(this);
-  }
 }
 
 const TOKEN_VARIABLE = 'MUSTER_TOKEN';
@@ -197,20 +192,11 @@ export const loopback = {
     rmSync(address, { force: true });
   },
   accepts: async (address) => {
-    const found = tryDiscovery(address);
+    const found = orElse(() => readDiscovery(address), undefined);
     return found !== undefined && (await accepts({ host: '127.0.0.1', port: found.port }));
   },
   served: (address) => `what ${address} names`,
-  open: ({ address, headers, redactor }): LoopbackConnection => {
-    const file = resolve(address);
-    try {
-      const found = readDiscovery(file);
-      redactor.add(found.token, TOKEN_VARIABLE);
-      return new LoopbackConnection(file, found, headers);
-    } catch (error) {
-      return new LoopbackConnection(file, NO_DISCOVERY, headers, errorOf(error).message);
-    }
-  },
+  open: (given): LoopbackConnection => new LoopbackConnection(given),
 } as const satisfies Transport;
 
 const TCP_BUFFER_BYTES = 4_500_000;
@@ -222,20 +208,29 @@ export class LoopbackConnection implements Connection {
   readonly kind = 'loopback';
   readonly address: string;
   readonly discovery: string;
-  readonly port: number;
-  readonly token: string;
-  readonly headers: Given['headers'];
   readonly problem: string | undefined;
   readonly capabilities = ['loopback'] as const;
   readonly bufferBytes = TCP_BUFFER_BYTES;
+  readonly #given: Given;
+  #found = NO_DISCOVERY;
 
-  constructor(discovery: string, { port, token }: DiscoveryFile, headers?: Given['headers'], problem?: string) {
-    this.address = `http://127.0.0.1:${port} (from ${discovery})`;
-    this.discovery = discovery;
-    this.port = port;
-    this.token = token;
-    this.headers = headers;
-    this.problem = problem;
+  constructor(given: Given) {
+    this.discovery = resolve(given.address);
+    this.#given = given;
+    try {
+      this.#read();
+    } catch (error) {
+      this.problem = errorOf(error).message;
+    }
+    this.address = `http://127.0.0.1:${this.#found.port} (from ${this.discovery})`;
+  }
+
+  get port(): number {
+    return this.#now().port;
+  }
+
+  get token(): string {
+    return this.#now().token;
   }
 
   get hint(): string {
@@ -246,20 +241,33 @@ export class LoopbackConnection implements Connection {
   }
 
   client(recorder: Recorder): HttpClient {
+    const now = (): DiscoveryFile => this.#now();
     return new HttpClient({
-      endpoint: { origin: `http://127.0.0.1:${this.port}` },
+      endpoint: {
+        get origin() {
+          return `http://127.0.0.1:${now().port}`;
+        },
+      },
       basePath: DEVICE_API_PREFIX,
-      headers: { ...this.headers, authorization: `Bearer ${this.token}` },
+      headers: {
+        ...this.#given.headers,
+        get authorization() {
+          return `Bearer ${now().token}`;
+        },
+      },
       recorder,
     });
   }
 
-  /** Reads port and token again after a restart; without a usable file the old values stay. */
-  relocate(redactor: Redactor): Promise<LoopbackConnection> {
-    const found = tryDiscovery(this.discovery);
-    if (found === undefined || (found.port === this.port && found.token === this.token)) return Promise.resolve(this);
-    redactor.add(found.token, TOKEN_VARIABLE);
-    return Promise.resolve(new LoopbackConnection(this.discovery, found, this.headers));
+  #read(): DiscoveryFile {
+    this.#found = readDiscovery(this.discovery);
+    this.#given.redactor.add(this.#found.token, TOKEN_VARIABLE);
+    return this.#found;
+  }
+
+  /** Reads the file each time, because a restart may change port and token; an unusable file leaves the old ones. */
+  #now(): DiscoveryFile {
+    return orElse(() => this.#read(), this.#found);
   }
 }
 
@@ -283,8 +291,6 @@ function readDiscovery(file: string): DiscoveryFile {
     throw new Error(`${file}: its token has a line end, or another character that no header carries`);
   return usable;
 }
-
-const tryDiscovery = (file: string): DiscoveryFile | undefined => orElse(() => readDiscovery(file), undefined);
 
 export const NOWHERE = 'http://127.0.0.1:1';
 
@@ -311,8 +317,8 @@ export const url = {
   open: ({ address: given, fields: { token }, headers, ...authority }): Connection => {
     const address = webAddress('--url', given);
     const { origin, pathname } = new URL(address);
-    const basePath = pathname === '/' ? DEVICE_API_PREFIX : pathname.replace(/\/$/, '');
-    const connection: Connection = {
+    const basePath = deviceBasePath(pathname);
+    return {
       kind: 'url',
       address,
       capabilities: [],
@@ -325,11 +331,12 @@ export const url = {
           headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
           recorder,
         }),
-      relocate: () => Promise.resolve(connection),
     };
-    return connection;
   },
 } as const satisfies Transport;
+
+/** Completes a path of --url that lacks the version prefix. */
+export const deviceBasePath = (path: string): string => path.replace(/(?:\/v0\.2)?\/?$/, DEVICE_API_PREFIX);
 
 /** Throws UsageError for an invalid address. */
 export function webAddress(option: string, text: string): string {

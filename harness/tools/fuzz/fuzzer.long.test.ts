@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Fuzzer, fuzz, repeatFinds, type Subject, storedFuzzers } from './fuzzer.ts';
+import { type Fuzzer, type FuzzSubject, fuzz, repeatFinds, storedFuzzers } from './fuzzer.ts';
 import { FUZZERS } from './testing/fuzzers.ts';
 
 it('stored finds belong to existing fuzzers', () => {
@@ -12,9 +12,9 @@ it.each(storedFuzzers())('stored inputs of earlier finds pass now: %s', (name) =
   repeatFinds(name, FUZZERS[name] as Fuzzer<unknown>),
 );
 
-function counted(attack: Subject<number>['attack']) {
+function counted(attack: FuzzSubject<number>['attack']) {
   const subjects = { opened: 0, closed: 0 };
-  const open = async (): Promise<Subject<number>> => {
+  const open = async (): Promise<FuzzSubject<number>> => {
     subjects.opened += 1;
     return {
       attack,

@@ -7,7 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 
-export interface Subject<T> extends AsyncDisposable {
+export interface FuzzSubject<T> extends AsyncDisposable {
   /** Returns the fault that the input shows; a thrown error counts as a fault. Must end for any input. */
   attack(input: T): Promise<string | undefined> | string | undefined;
   /** True if the subject is usable after a fault; otherwise a new subject replaces it. */
@@ -17,7 +17,7 @@ export interface Subject<T> extends AsyncDisposable {
 export interface Fuzzer<T> {
   /** JSON values; a string can hold bytes, each as one character. */
   inputs: fc.Arbitrary<T>;
-  open(): Promise<Subject<T>>;
+  open(): Promise<FuzzSubject<T>>;
 }
 
 const FINDS = fileURLToPath(new URL('../../../fixtures/fuzz/', import.meta.url));

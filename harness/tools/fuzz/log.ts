@@ -41,12 +41,9 @@ async function attackReader(path: string, { files, damages, id }: LinesInput): P
   for (const [index, text] of written.entries()) writeFileSync(nameOf(index), bytesOf(text));
   const target = { info: { event_log: path }, files: hostFiles, session: new Session() } as unknown as Device;
   const { lines } = await readLog(target);
-  const expected = written
-    .map((text) => bytesOf(text).toString('utf8'))
-    .join('')
-    .split('\n');
-  const tail = expected.pop() ?? '';
-  if (tail !== '' && isJson(tail)) expected.push(tail);
+  const texts = written.map((text) => bytesOf(text).toString('utf8')).filter((text) => text !== '');
+  const expected = texts.flatMap((text) => text.replaceAll(/^\n|\n$/g, '').split('\n'));
+  if (texts.at(-1)?.endsWith('\n') === false && !isJson(expected.at(-1) ?? '')) expected.pop();
   if (lines.map(({ text }) => text).join('\n') !== expected.join('\n')) return 'the reader gives other lines';
   for (const found of lines) {
     if (found.json !== isJson(found.text)) return 'a line is taken for JSON, or is not';

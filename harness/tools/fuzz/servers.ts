@@ -8,7 +8,7 @@ import { HttpClient, type HttpClientOptions } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { PROBE, startMuster } from '../measure/process.ts';
-import type { Subject } from './fuzzer.ts';
+import type { FuzzSubject } from './fuzzer.ts';
 
 const END_MS = 10_000;
 export const API_KEY = 'key_fuzz_0123456789abcdefghij';
@@ -73,7 +73,7 @@ export async function attackClients<T>(
   server: HttpServer | NetServer,
   longestMs: number,
   attack: (http: HttpClient, input: T) => Promise<string | undefined>,
-): Promise<Subject<T>> {
+): Promise<FuzzSubject<T>> {
   const home = scratch();
   const socketPath = join(home.path, 's');
   await once(server.listen(socketPath), 'listening');
@@ -141,7 +141,7 @@ const FRESH_AFTER = 5_000;
 
 export async function againstServers<T>(
   attack: (servers: Servers, input: T) => Promise<string | undefined>,
-): Promise<Subject<T>> {
+): Promise<FuzzSubject<T>> {
   let servers = await startServers();
   let attacks = 0;
   const subject = {

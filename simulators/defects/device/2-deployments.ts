@@ -34,7 +34,7 @@ export const defects = [
     'Keeps showing the first deployment that was current.',
     CURRENT,
     { http: () => ({ deploymentBody: firstGiven() }) },
-    { rate: /^device\.deployment\.current: always: 3 of 3 times$/ },
+    { rate: /^device\.deployment\.current: 3 of 3 times$/ },
   ),
   defect(
     'current-stale-now-and-then',

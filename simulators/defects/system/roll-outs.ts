@@ -49,7 +49,7 @@ export const defects = [
   defect(
     'target-not-replaced',
     'Keeps the old target deployment beside the new one.',
-    ['system.offline.newest', 'system.soak'],
+    ['system.offline.newest', 'system.agreement'],
     { replaces: false },
     { tells: /not to wait for its device any more.*activity queued, error none, target deployed/ },
   ),

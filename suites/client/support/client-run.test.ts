@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import { Recorder } from '../../../harness/client/recorder.ts';
+import { CLIENT_VARIABLES } from '../../../harness/contract/client.ts';
+import { Session } from '../../../harness/runner/session.ts';
+import type { Client } from './check.ts';
 import { printedLineIn } from './client-run.ts';
+import { StreamRun } from './stream-run.ts';
 import { Timeline } from './timeline.ts';
 
 const textOf = (timeline: Timeline): string => timeline.text.replaceAll(/\d+\.\d+ s {2}/g, '');
@@ -86,4 +90,29 @@ test.each([
 
 test.each(['{"saw":"gap"}', '{"saw":"end"}', '{"saw":"end","reason":"410","status":410}'])('%s is valid', (text) => {
   expect(printedLineIn(text)?.saw).toBe(JSON.parse(text).saw);
+});
+
+test('a client may follow each type on a stream of its own, also after both have ended', async () => {
+  const address = Promise.withResolvers<string | undefined>();
+  const start: Client['start'] = ({ variables }) => {
+    address.resolve(variables[CLIENT_VARIABLES.deviceUrl]);
+    return { how: undefined, code: undefined, diagnostics: '', stop: async () => {} };
+  };
+  const { signal } = new AbortController();
+  const tools = { recorder: new Recorder(), session: new Session(), signal, capabilities: new Set(), start };
+  const t = { ...tools, patienceMs: 20_000, checkTimeLeftMs: () => 60_000 } as unknown as Client;
+  await using run = await StreamRun.follow(t);
+  const ask = async (types: string) => fetch(`${await address.promise}/events?types=${types}`);
+  const typesKept = () => run.requests.map(({ query }) => query.get('types'));
+  const first = ask('a.b');
+  const kept = await run.stream();
+  expect((await ask('c.d')).status).toBe(200);
+  expect(typesKept()).toEqual(['a.b']);
+  kept.end();
+  await (await first).text();
+  expect((await ask('c.d')).status).toBe(200);
+  const again = ask('a.b');
+  await run.stream();
+  expect((await again).status).toBe(200);
+  expect(typesKept()).toEqual(['a.b', 'a.b']);
 });

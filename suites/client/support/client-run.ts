@@ -298,7 +298,7 @@ export abstract class ClientRun implements AsyncDisposable {
       if (this.#failure !== undefined) throw this.#failure;
       const found = look();
       if (found !== undefined || this.#over || this.endless !== undefined || patience.leftMs <= 0) return found;
-      const leftMs = this.t.leftMs() - SPARE_MS;
+      const leftMs = this.t.checkTimeLeftMs() - SPARE_MS;
       if (leftMs <= 0) throw new TooLittleSeen(`this machine was too slow for it, or --max-time is: ${this.state}`);
       const seen = this.#progress;
       await this.#changes.next(Math.min(patience.leftMs, leftMs));

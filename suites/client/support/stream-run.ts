@@ -48,6 +48,8 @@ export class StreamRun extends ClientRun {
   token = randomBytes(16).toString('hex');
   /** Receives all later events in place of `dispatched`, which would grow without end. */
   sequence: Sequence | undefined;
+  /** `types` of the streams that the client keeps beside the first, which stay idle. */
+  readonly #beside = new Set<string | null>();
   #taken = 0;
   #current: ClientRequest | undefined;
 
@@ -112,10 +114,16 @@ export class StreamRun extends ClientRun {
   }
 
   protected override take(asked: ClientRequest): void {
+    const types = asked.query.get('types');
+    const isOther = ({ closed, endedAt, query }: ClientRequest): boolean =>
+      !closed && endedAt === undefined && query.get('types') !== types;
     // A client may look at the current deployment before it follows the stream.
     if (asked.path === CURRENT_PATH && asked.method === 'GET') asked.answer(200, DEPLOYMENT);
     else if (asked.path !== EVENTS_PATH || asked.method !== 'GET') asked.answer(404, { error: 'not found' });
-    else if (!this.keep(asked)) asked.cut();
+    else if (this.#beside.has(types) || this.requests.some(isOther)) {
+      this.#beside.add(types);
+      asked.accept();
+    } else if (!this.keep(asked)) asked.cut();
   }
 
   get dispatched(): readonly Dispatched[] {

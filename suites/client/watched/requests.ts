@@ -19,7 +19,7 @@ import {
 import { accept, types } from '../4.1-device-api.ts';
 import { body, timeout } from '../4.2-platform-api.ts';
 import { address, keySent, ping as pingVersion, socket, token, versionSent } from '../5-keys-and-versions.ts';
-import { watched } from './support.ts';
+import { SOON_MS, watched } from './support.ts';
 
 const acceptRule = (): Rule => (seen, judge: Judge) => {
   if (seen.kind !== 'asked' || !isForEvents(seen.request)) return;
@@ -151,9 +151,9 @@ const versionRule = (isMeant: (request: RequestSeen) => boolean) => (): Rule => 
   if (request === undefined || !isMeant(request) || request.headers[KEY] === undefined) return;
   judge.saw(() => shownRequest(request));
   const version = versionOf(request);
-  judge.must(version !== undefined && VERSION_FORMAT.test(version), {
+  judge.must(VERSION_FORMAT.test(version?.value ?? ''), {
     expected: 'Service-Version: <YYYY-MM-DD>.<codename>',
-    actual: version === undefined ? 'none' : `Service-Version: ${version}`,
+    actual: version === undefined ? 'none' : `${version.name}: ${version.value}`,
   });
 };
 
@@ -166,11 +166,11 @@ const socketRule = (): Rule => (seen, judge: Judge) => {
   });
 };
 
-/** Requests without a token in a row for a finding; a port scan sends one or two. */
+/** Requests without a token, each soon after the one before, for a finding; a port scan sends one or two. */
 const WITHOUT_TOKEN = 3;
 
 const tokenRule = (): Rule => {
-  const without = new PerClient(() => ({ requests: 0 }));
+  const without = new PerClient(() => ({ requests: 0, at: 0 }));
   return (seen, judge: Judge) => {
     if (seen.kind !== 'over' || !(isForEvents(seen.request) || isForCurrent(seen.request))) return;
     const { request, over } = seen;
@@ -178,7 +178,8 @@ const tokenRule = (): Rule => {
     const state = without.of(request.client);
     const authorization = request.headers['authorization'];
     const isRight = authorization !== undefined && (/^bearer +\S+$/i.test(authorization) || authorization === '***');
-    state.requests = isRight ? 0 : state.requests + 1;
+    state.requests = request.at - state.at > SOON_MS ? 1 : state.requests + 1;
+    state.at = request.at;
     judge.must(isRight || (over.status !== 200 && state.requests < WITHOUT_TOKEN), {
       // Puts no word after `Bearer`, because redaction would mask that word as a credential.
       expected: 'Authorization with the token of the discovery file, as a Bearer',

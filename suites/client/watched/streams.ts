@@ -7,7 +7,7 @@ import { hammering as cutOff, refused, retryAfter as streamRetryAfter } from '..
 import { cursor, torn } from '../6.2-delivery.ts';
 import { hammering as busy, endless, goesOn as expired, loop, retryAfter } from '../7-errors.ts';
 import { MOST_REFUSED, WATCHED_MS } from '../support/storm.ts';
-import { afterEach, watched } from './support.ts';
+import { afterEach, SOON_MS, watched } from './support.ts';
 
 /** Shortest time from an answer to the next request that counts as a pause. */
 const LEAST_PAUSE_MS = WATCHED_MS / MOST_REFUSED;
@@ -117,8 +117,6 @@ export const platformRules = [
   ),
 ];
 
-/** Milliseconds in which a name stands for one client; later, it may belong to another or to a restarted client. */
-const SOON_MS = 60_000;
 /** Maximum milliseconds until an immediate reconnection; a later request may be another client's. */
 const AT_ONCE_MS = 3_500;
 /** Immediate reconnections in a row for a finding; correct clients in turns cause fewer. */

@@ -3,6 +3,9 @@ import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Check, Requirement } from '../../../harness/runner/types.ts';
 import { PerClient, watchedRule } from '../../watched.ts';
 
+/** Milliseconds in which a name stands for one client; later, it may belong to another or to a restarted client. */
+export const SOON_MS = 60_000;
+
 export const watched = (
   requirement: Requirement,
   traffic: string,

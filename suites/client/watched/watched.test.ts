@@ -183,6 +183,12 @@ describe('credentials', () => {
     expect(new TrafficRedactor().text(expected)).toBe(expected);
   });
 
+  test('a probe without a token every few minutes is no client that keeps asking', () => {
+    const watch = new Watch('device', 'loopback');
+    for (let probe = 0; probe < 5; probe += 1) watch.over(watch.ask(EVENTS, 300_000), 401);
+    expect(watch.found).toEqual([]);
+  });
+
   test('a missing key is judged only in a refused request that knows the API', () => {
     const watch = new Watch('platform');
     watch.over(watch.ask('/beta/devices', 0, {}, 'stranger'), 401);

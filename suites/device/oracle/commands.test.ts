@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { Redactor } from '../../../harness/common/redact.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
-import { noControl } from '../../../harness/targets/control/control.ts';
+import { ControlRefused, noControl } from '../../../harness/targets/control/control.ts';
 import { layered } from '../../../harness/targets/control/layers.ts';
 import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
 import type { OpenDeviceTarget } from '../../../harness/targets/opened.ts';
@@ -101,6 +101,26 @@ it('a deployment has the description and the release that control answers', asyn
   expect(await departureIn((real) => deploy(asked).run(real), referenceBehaviour, driven)).toBeUndefined();
 });
 
+it.for(['identity', 'Identity'])('a stream in the coding %s is read', async (coding) => {
+  const http = { 'Content-Encoding': coding };
+  const behaviour = behaviourWith({ stream: ({ headers }) => ({ headers: { ...headers, ...http } }) });
+  expect(await departureIn((real) => publishSome(1).run(real), behaviour)).toBeUndefined();
+});
+
+it('a deployment that control refuses may have begun', async () => {
+  let asked = 0;
+  const driven: Driven = async (device, request) => {
+    const made = await device.deploy(request);
+    asked += 1;
+    if (asked > 1) throw new ControlRefused('control: it did not become deployed in time');
+    return made;
+  };
+  const run = async (real: Reality) => {
+    for (const description of ['first', 'second']) await deploy({ description }).run(real);
+  };
+  expect(await departureIn(run, referenceBehaviour, driven)).toBeUndefined();
+});
+
 it.for([0, 99])('a stream that is cut waits for no event after the newest one (%i back)', async (back) => {
   let late: number | undefined;
   const found = await departureIn(async (real) => {
@@ -124,21 +144,48 @@ it('a client is cut off from a log that was compacted just before', async () => 
   });
 });
 
-it('a device that refuses its earliest event departs, even if an event of its own comes between', async () => {
+const AT_EARLIEST = 'cursors at the earliest event left';
+
+it.for([
+  ['departs', 1, { id: 'device.events.expired.boundary' }],
+  ['is not judged', 9, undefined],
+] as const)('a device that refuses its earliest event %s with up to %i events of its own', async ([, own, finding]) => {
   const behaviour = deviceDefect('boundary-off-by-one').behaviour(referenceBehaviour);
+  const counted: string[] = [];
   const found = await departureIn((real, device) => {
     const open = real.open.bind(real);
+    vi.spyOn(real.t, 'saw').mockImplementation((what) => void counted.push(what));
     let refused = 0;
     vi.spyOn(real, 'open').mockImplementation((...asked) =>
       open(...asked).catch(async (error: unknown) => {
         refused += 1;
-        if (refused === 1) await device.publish(1);
+        if (refused <= own) await device.publish(1);
         throw error;
       }),
     );
     return compactAway().run(real);
   }, behaviour);
-  expect(found).toMatchObject({ id: 'device.events.expired.boundary' });
+  expect(found).toEqual(finding && expect.objectContaining(finding));
+  expect(counted).not.toContain(AT_EARLIEST);
+});
+
+it.for([
+  [0n, false, 'served'],
+  [1n, true, 'open'],
+  [2n, true, 'expired'],
+] as const)('without the first %s events, the earliest counts as asked for: %s', async ([gone, isCounted, fate]) => {
+  const counted: string[] = [];
+  const first = await departureIn(async (real) => {
+    const { ledger, t } = real;
+    const { from } = ledger;
+    const after = from + gone;
+    await publishSome(3).run(real);
+    ledger.earliest = after;
+    vi.spyOn(t, 'saw').mockImplementation((what) => void counted.push(what));
+    await real.open({ way: 'after', options: { after }, after });
+    return ledger.fate(from);
+  });
+  expect([counted.includes(AT_EARLIEST), first]).toEqual([isCounted, fate]);
 });
 
 const losing = (lost: number): DeviceBehaviour =>

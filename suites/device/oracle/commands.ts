@@ -41,9 +41,11 @@ export const burstIntoReplay = (count: number, streams: number): Command => ({
     const after = real.retained();
     const bursts = Promise.all([publish(t, portion), publish(t, portion)]);
     bursts.catch(() => {});
-    const byAfter = { way: 'after', options: { after }, after } as const;
-    const byHeader = { way: 'header', options: { lastEventId: after }, after } as const;
-    for (let n = 0; n < streams; n += 1) await real.open(n % 2 === 0 ? byAfter : byHeader);
+    for (let n = 0; n < streams; n += 1) {
+      const [way, cursor] =
+        n % 2 === 0 ? (['after', { after }] as const) : (['header', { lastEventId: after }] as const);
+      await real.open({ way, options: { ...cursor, ...(n > 1 && { types: TYPES.both }) }, after });
+    }
     const [one, other] = await bursts;
     const { first } = one.first < other.first ? one : other;
     const { last, at } = one.last > other.last ? one : other;
@@ -160,12 +162,12 @@ export const cutAndComeBack = (back: number, bytes: number): Command => ({
 
 export const leave = (which: number): Command => ({ text: `leave(${which})`, run: (real) => real.leave(which) });
 
-export const openFuture = (beyond: bigint): Command => ({
-  text: `open(after a retained id + ${beyond})`,
+export const openFuture = (beyond: bigint, way: 'after' | 'header' = 'after'): Command => ({
+  text: `open(${way} a retained id + ${beyond})`,
   async run(real) {
     const after = real.retained() + beyond;
     if (after <= real.ledger.newest) return;
-    await real.open({ way: 'future', options: { after }, after });
+    await real.open({ way: 'future', options: way === 'after' ? { after } : { lastEventId: after }, after });
   },
 });
 
@@ -237,11 +239,12 @@ export const deploy = (request: ControlDeployment): Command => ({
     const files: ConfigFile[] = t.capabilities.has('files') ? [...(request.config_instances ?? [])] : [];
     const { config_instances: _, ...rest } = request;
     const since = Date.now();
+    current.removed = [];
     if ((rest.activity_status ?? 'deployed') !== 'deployed') t.saw(`${UNDEPLOYED} asked for`);
     const made = await t.control
       .deploy({ ...rest, ...(files.length > 0 && { config_instances: files }) })
       .catch(ignoreRefusal);
-    if (made === undefined) return current.expectUnchanged();
+    if (made === undefined) return current.expectUnchanged({ isRefused: true });
     t.saw('deployments');
     const isDeployed =
       made.activity_status === 'deployed' && made.target_status === 'deployed' && made.error_status !== 'failed';
@@ -296,7 +299,7 @@ export const removeCurrent = (): Command => ({
     const { id } = current;
     if (id === undefined) return;
     const gone = await t.control.remove(id).catch(ignoreRefusal);
-    if (gone === undefined) return current.expectUnchanged();
+    if (gone === undefined) return current.expectUnchanged({ isRefused: true });
     await current.expectRemoved(id);
     t.saw('removals');
     await publishSome(1).run(real);

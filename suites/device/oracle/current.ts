@@ -37,6 +37,8 @@ export class CurrentDeployment {
   mayChange = true;
   #deviceId: unknown;
   files: readonly ConfigFile[] = [];
+  /** Files of a removed deployment, which a restart must not bring back. */
+  removed: readonly ConfigFile[] = [];
   #lookedAt = 0n;
   #looks = 0;
   #removedId: string | undefined;
@@ -74,9 +76,10 @@ export class CurrentDeployment {
     this.#deviceId ??= body['device_id'];
   }
 
-  /** `isEarly`: true while the event of a new deployment may still come. */
-  async expectUnchanged({ restarted = false, isEarly = false } = {}): Promise<void> {
+  /** `isEarly`: the event of a new deployment may still come; `isRefused`: control may have begun what it refused. */
+  async expectUnchanged({ restarted = false, isEarly = false, isRefused = false } = {}): Promise<void> {
     const real: AgentUnderTest = this.#real;
+    if (isRefused) [this.mayChange, this.files] = [true, []];
     this.#looks += 1;
     const http = this.#looks % 2 === 0 ? real.t.http.with({ keepsAlive: true }) : real.t.http;
     const body = (await currentDeployment(real.t, http)) ?? null;
@@ -96,10 +99,11 @@ export class CurrentDeployment {
     if (isAnnounced) {
       // Control may deploy in order to publish events.
       this.mayChange = isUnsettled(body);
-      this.files = [];
+      [this.files, this.removed] = [[], []];
       return;
     }
     if (restarted && before !== null) this.#expectKept(before, body);
+    if (restarted) await this.#expectGone();
     if (before === null || body === null) {
       const actual = body === null ? 'none' : String(body['id']);
       // A device may stop showing an archived deployment.
@@ -132,7 +136,7 @@ export class CurrentDeployment {
 
   async expectRemoved(id: string): Promise<void> {
     const real: AgentUnderTest = this.#real;
-    const gone = this.files;
+    this.removed = this.files;
     this.files = [];
     this.#removedId = id;
     const body = await currentDeployment(real.t);
@@ -146,9 +150,13 @@ export class CurrentDeployment {
       this.#expectMembers(body, before, 'current changed');
     } else this.mayChange = false;
     this.#shown = body ?? null;
-    const left = await this.#stillThere(gone);
-    const actual = `${left?.filepath} is there`;
-    if (left !== undefined) real.departs('file left', { expected: 'no config file of a removed deployment', actual });
+    await this.#expectGone();
+  }
+
+  async #expectGone(): Promise<void> {
+    const left = await this.#stillThere(this.removed);
+    const [expected, actual] = ['no config file of a removed deployment', `${left?.filepath} is there`];
+    if (left !== undefined) this.#real.departs('file left', { expected, actual });
   }
 
   async expectReplaced(files: readonly ConfigFile[]): Promise<void> {

@@ -113,8 +113,8 @@ async function explore(t: Device): Promise<Explored> {
     saw: (what, count = 1) => void result.counts.set(what, (result.counts.get(what) ?? 0) + count),
   };
   const started = runningMs();
-  const directedMs = EXPLORING_SHARE * t.remainingMs();
-  const drawingMs = Math.min(DRAWING_MS * Math.max(1, t.runs), t.leftMs() / 2);
+  const directedMs = EXPLORING_SHARE * t.runTimeLeftMs();
+  const drawingMs = Math.min(DRAWING_MS * Math.max(1, t.runs), t.checkTimeLeftMs() / 2);
   let repeated = 0;
   const isOver = (isDirected: boolean): boolean => {
     const ms = isDirected ? directedMs : drawingMs;

@@ -33,12 +33,14 @@ export class Ledger {
   closed: bigint;
   /** Compaction has removed all events below this id. */
   earliest = 0n;
-  oldest: readonly bigint[] = [];
+  /** Ids of events that came before those that are followed. */
+  oldest: readonly bigint[];
   #unread = { first: 0n, last: -1n };
 
   constructor(from: bigint) {
     this.from = from;
     this.closed = from;
+    this.oldest = [from];
   }
 
   get(id: bigint): SeenEvent | undefined {

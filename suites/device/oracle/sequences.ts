@@ -39,7 +39,8 @@ export function sequences(t: Device): readonly { commands: readonly Command[]; i
     seed: t.runSeed,
     numRuns: Math.ceil(SEQUENCES * t.runs),
   });
-  const all = DIRECTED.map((commands) => commands(paths));
+  const [percent = 0] = fc.sample(fc.nat({ max: 99 }), { seed: t.runSeed, numRuns: 1 });
+  const all = DIRECTED.map((commands) => commands(paths, percent / 100));
   const shuffled = fc.shuffledSubarray(all, { minLength: all.length });
   const [directed = []] = fc.sample(shuffled, { seed: t.runSeed, numRuns: 1 });
   const random = drawn.map((commands) => ({ commands, isDirected: false }));
@@ -60,8 +61,11 @@ const oddFiles = (paths: readonly string[]): Command[] => {
   const sets = [
     [file('größe 日本', '{"a":1}')],
     [file('empty', ''), file('lines', '{\r\n"a": 1\r\n}\r\n')],
-    [file('one/same', '{"in":1}'), file('nest/top', '{}'), file('long', `{"text":"${'größe 日本 '.repeat(9000)}"}`)],
-    [file('two/same', '{"in":2}'), file('nest/deep/low', '{"deep":1}'), file('long', '{"text":"short"}')],
+    [
+      ...[1, 2].map((n) => file(`${n}/same`, `{"in":${n}}`)),
+      ...[file('nest/top', '{}'), file('long', `{"text":"${'größe 日本 '.repeat(9000)}"}`)],
+    ],
+    [file('2/same', '{"in":3}'), file('nest/deep/low', '{"deep":1}'), file('long', '{"text":"short"}')],
   ];
   return [
     ...sets.map((config_instances) => deploy({ config_instances })),
@@ -107,11 +111,13 @@ const WAYS_IN_FORMS = [
 ] as const;
 const FILTERS = ['removed', 'both', 'near', 'deployed'] as const;
 
-const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
+/** `share`: part of a line that a crash leaves. */
+const DIRECTED: readonly ((paths: readonly string[], share: number) => Command[])[] = [
   () => [state('staged', 'staged', 'none'), restartAgent('SIGTERM'), readCurrent()],
   () => [state('deployed', 'queued', 'none'), publishSome(1)],
   () => [state('deployed', 'queued', 'retrying'), restartAgent('SIGKILL'), readCurrent()],
   () => [state('deployed', 'deployed', 'failed'), restartAgent('SIGTERM'), readCurrent()],
+  () => [state('deployed', 'deployed', 'none'), restartAgent('SIGKILL'), readCurrent()],
   (paths) => [
     deploy({ config_instances: contents(paths, 201) }),
     deploy({ config_instances: contents(paths, 202) }),
@@ -121,7 +127,7 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
   ],
   oddFiles,
   () => [1, 2].map((n) => deploy({ release_id: 'rls_oracle000002', description: `${n} of one release` })),
-  () => [publishSome(3), tearTail(0.3), tearTail(0.97), restartAgent('SIGTERM')],
+  (_, share) => [publishSome(3), tearTail(share), tearTail(0.97), restartAgent('SIGTERM')],
   // A kill may come too late, once all events are stored, e.g. on a busy machine.
   () => [publishSome(2), ...Array<Command>(3).fill(killWhilePublishing(400))],
   () => [
@@ -131,7 +137,7 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
     openExpired(3, 'after'),
     openExpired(6, 'header'),
     ...(['after', 'header'] as const).map((way) => openExpired(2, way, ['deployment.deployed'])),
-    ...[32n, 53n, 64n].map((bits) => openFuture(2n ** bits)),
+    ...[32n, 53n, 64n].flatMap((bits) => (['after', 'header'] as const).map((way) => openFuture(2n ** bits, way))),
     publishSome(2),
     restartAgent('SIGTERM'),
     openExpired(3, 'after'),
@@ -145,6 +151,9 @@ const DIRECTED: readonly ((paths: readonly string[]) => Command[])[] = [
     ...[0, 0].map(leave),
     publishSome(2),
     leave(0),
+    publishSome(2),
+    ...Array<Command>(2).fill(openStream({ ...PLAIN, types: 'both' })),
+    leave(1),
     publishSome(2),
   ],
   () =>
@@ -225,7 +234,10 @@ function anyCommand(paths: readonly string[]): fc.Arbitrary<Command> {
         .tuple(fc.integer({ min: 10, max: 60 }), fc.integer({ min: 1, max: 4 }))
         .map((all) => burstIntoReplay(...all)),
     },
-    { weight: 1, arbitrary: fc.constantFrom(1n, 2n ** 32n, 2n ** 53n, 1_000_000n).map(openFuture) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(1n, 2n ** 32n, 2n ** 53n, 1_000_000n).map((beyond) => openFuture(beyond)),
+    },
     { weight: 1, arbitrary: fc.constant(compactLog()) },
     {
       weight: 2,

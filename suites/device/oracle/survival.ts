@@ -1,7 +1,8 @@
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import type { StopSignal } from '../../../harness/contract/control.ts';
 import { AgentEnded, ControlError } from '../../../harness/targets/control/control.ts';
-import { compact, ignoring, relocate, restart, timeoutMs } from '../support/check.ts';
+import { StartFailed } from '../../../harness/targets/launch/started.ts';
+import { compact, ignoring, restart, timeoutMs } from '../support/check.ts';
 import { appendTo, lastLine } from '../support/disk.ts';
 import { countWithin, publish, publishUnread } from '../support/drive.ts';
 import { eventsOf } from '../support/events.ts';
@@ -195,12 +196,13 @@ function nextLine(line: Buffer): Buffer {
 /** Milliseconds after which streams are closed, because an agent that ends in order may wait for their end. */
 const STREAMS_STAY_MS = 2000;
 
-/** Restarts the agent; `repair` completes the torn log of an agent that fails to start. */
+/** Restarts the agent; `repair` completes the torn log of an agent that fails to start; `hung`: why it did before. */
 async function during(
   real: Reality,
   situation: 'restart' | 'kill' | 'tear',
   restarting: (whileDown: () => Promise<void>) => Promise<void>,
   repair: () => Promise<void> = async () => {},
+  hung?: unknown,
 ): Promise<void> {
   real.situation = situation;
   const closing = situation === 'kill' ? undefined : setTimeout(() => void real.closeAll(), STREAMS_STAY_MS);
@@ -210,15 +212,20 @@ async function during(
       return real.endStreams();
     });
   } catch (error) {
-    if (!(error instanceof AgentEnded)) throw error;
+    const isEnd = error instanceof AgentEnded;
+    if (!(error instanceof ControlError) || !(isEnd || (situation === 'tear' && error.cause instanceof StartFailed)))
+      throw error;
     // Later commands need a running agent.
+    if (!isEnd) await real.t.control.stop('SIGKILL');
     await repair();
     await real.t.control.start();
-    await relocate(real.t);
+    // Tears once more, because a busy machine may start an agent late.
+    if (!isEnd && hung === undefined) return await during(real, situation, restarting, repair, error);
     real.departs('not started', { expected: 'an agent that starts again', actual: error.message });
   } finally {
     clearTimeout(closing);
   }
+  if (hung !== undefined) throw hung;
   await replayAll(real);
   real.t.saw({ restart: 'restarts survived', kill: 'kills survived', tear: 'torn lines survived' }[situation]);
   real.situation = 'plain';

@@ -17,7 +17,7 @@ function pacedDevice(leftMs: number) {
   const control = pacedControl({
     control: layered(noControl, { call: (call) => (call.name === 'publish' ? publish(call.count) : undefined) }),
     session,
-    remainingMs: () => leftMs,
+    runTimeLeftMs: () => leftMs,
     saw: () => {},
     blocked: (reason) => {
       throw new Blocked(reason);

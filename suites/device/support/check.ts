@@ -69,30 +69,19 @@ export async function restart(
   } finally {
     await t.control.start();
   }
-  await relocate(t);
-}
-
-/** Follows the agent, whose address a restart may change. */
-export async function relocate(t: { -readonly [name in keyof Device]: Device[name] }): Promise<void> {
-  const { transport, http } = t;
-  const moved = await transport.relocate(http.recorder.redactor);
-  if (moved === transport) return;
-  t.transport = moved;
-  t.http = moved.client(http.recorder).with({ timeoutMs: t.patienceMs, signal: t.signal });
 }
 
 /** Compacts the log; `earliest` exceeds `latest` if the log is empty. */
 export async function compact(t: Device): Promise<{ earliest: bigint; latest: bigint }> {
   const { earliest_id, latest_id } = await t.control.compact();
-  if (t.info.compact_restarts === true) await relocate(t);
   return { earliest: BigInt(earliest_id), latest: BigInt(latest_id) };
 }
 
-export function pacedControl(t: Pick<Device, 'control' | 'session' | 'remainingMs' | 'blocked' | 'saw'>): Control {
-  const { control, session, remainingMs, blocked } = t;
+export function pacedControl(t: Pick<Device, 'control' | 'session' | 'runTimeLeftMs' | 'blocked' | 'saw'>): Control {
+  const { control, session, runTimeLeftMs, blocked } = t;
   let stopping = 0;
   const afford = (what: Measure, count = 1): void => {
-    const reason = session.whyTooMuch(what, count, remainingMs());
+    const reason = session.whyTooMuch(what, count, runTimeLeftMs());
     if (reason !== undefined) blocked(reason);
   };
   const timed = async <T>(what: Measure, count: number, call: () => Promise<T>): Promise<T> => {
@@ -115,7 +104,7 @@ export function pacedControl(t: Pick<Device, 'control' | 'session' | 'remainingM
   // Measures a small batch before it refuses a large one, because single events may be slow by chance.
   const publish = async (count: number, signal: AbortSignal | undefined): ReturnType<Control['publish']> => {
     const isKnown = count <= TELLING_BATCH || session.knowsBatches;
-    const isSplit = !isKnown && session.whyTooMuch('publish', count, remainingMs()) !== undefined;
+    const isSplit = !isKnown && session.whyTooMuch('publish', count, runTimeLeftMs()) !== undefined;
     const { first_id } = isSplit ? await publishAll(TELLING_BATCH, signal) : { first_id: undefined };
     const rest = await publishAll(isSplit ? count - TELLING_BATCH : count, signal);
     return { first_id: first_id ?? rest.first_id, last_id: rest.last_id };

@@ -4,7 +4,7 @@ import type { SseFrame } from '../../../harness/client/sse-parser.ts';
 import { parseObject } from '../../../harness/common/lenient.ts';
 import type { Deviation } from '../../../harness/runner/session.ts';
 import type { Device } from './check.ts';
-import { carriesNoEvent, DECIMAL, integerIn } from './events.ts';
+import { carriesNoEvent, DECIMAL, integerIn, isId } from './events.ts';
 
 const deviation = (name: string, allowance: string): Deviation => ({ name, allowance });
 
@@ -23,7 +23,7 @@ export function allowing(t: Device, options: OpenEvents): OpenEvents {
     ...(asQuery ? { ...rest, after: lastEventId } : options),
     read: (given) => {
       const frame = withEnvelopeFields(t, given);
-      const isCursor = cursor !== undefined && frame.id === String(cursor);
+      const isCursor = cursor !== undefined && isId(frame.id, cursor);
       if (isCursor && t.allowsFor(CURSOR_REPEATED)) return undefined;
       const isOther = types !== undefined && frame.event !== undefined && !types.includes(frame.event);
       return isOther && t.allowsFor(TYPES_IGNORED) ? undefined : frame;

@@ -1,11 +1,11 @@
-import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Session } from '../../../harness/runner/session.ts';
 import { hostFiles } from '../../../harness/targets/files/target-files.ts';
 import { temporaryFolder } from '../../../harness/targets/testing/places.ts';
 import type { Device } from './check.ts';
-import { differencesBelowRoot, diskUse, lastLine, readLog, requireConfigRoot } from './disk.ts';
+import { appendTo, differencesBelowRoot, diskUse, lastLine, readLog, requireConfigRoot } from './disk.ts';
 
 const folder = temporaryFolder();
 const deviceWith = (path: string): Device =>
@@ -52,9 +52,14 @@ test.each([
   ['log', 'events.jsonl', ['events.jsonl.2', 'events.jsonl.1', 'events.jsonl']],
   ['log', 'events.jsonl', ['events.9.jsonl', 'events.10.jsonl', 'events.jsonl']],
   ['log', 'events.2.jsonl', ['events.2.jsonl']],
+  ['log', 'events-01.jsonl', ['events-01.9.jsonl', 'events-01.10.jsonl', 'events-01.jsonl']],
   ['log', 'events.log', ['events.log.1', 'events.log']],
+  ['log', 'events.jsonl', ['events-2026-11-30T09-00.jsonl', 'events-2026-12-01T00-30-12.345.jsonl', 'events.jsonl']],
+  ['log', 'events.jsonl', ['events.jsonl-20261130', 'events.jsonl-20261201', 'events.jsonl']],
   ['folder', '', ['events.jsonl.10', 'events.jsonl.9', 'events.jsonl']],
   ['folder', '', ['0000000001.jsonl', '0000000002.jsonl']],
+  ['folder', '', ['events.jsonl.2026-11-30', 'events.jsonl.2026-12-01', 'events.jsonl']],
+  ['folder', '', ['events_00009.jsonl', 'events_00010.jsonl']],
 ])('the parts of a %s %s are read from the oldest to the newest: %j', async (_, named, parts) => {
   const place = mkdtempSync(join(folder, 'parts'));
   for (const [id, name] of parts.entries()) writeFileSync(join(place, name), line(id));
@@ -67,6 +72,29 @@ test.each([
 test('the last whole line of a log is found, even before a torn one', async () => {
   expect((await lastLine(written('torn', `${TEXT}{"id":10`))).toString()).toBe(`${LINES.at(-1)}\n`);
   expect((await lastLine(written('empty', ''))).toString()).toBe('');
+});
+
+test.each([
+  ['none', ['{"id":0}', '{"id":1}\n{"id":2}'], [0, 1, 2]],
+  ['one before each line', ['\n{"id":0}', '\n{"id":1}\n{"id":2}'], [0, 1, 2]],
+  ['one after each line', ['{"id":0}\n', '{"id":1}\n{"id":2}\n'], [0, 1, 2]],
+  ['a torn line', ['{"id":0}\n', '{"id":1}\n{"id":2}\n{"id":'], [0, 1, 2]],
+  ['an empty line', ['{"id":0}\n', '{"id":1}\n\n{"id":2}\n'], [0, 1, undefined, 2]],
+  ['a torn line with its line end', ['{"id":0}\n', '{"id":1}\n{"i\n'], [0, 1, undefined]],
+])('segments with %s at their ends are read line by line', async (name, texts, ids) => {
+  const { lines } = await readLog(written(name, ...texts));
+  expect(lines.map(({ value }) => (value as { id: number } | undefined)?.id)).toEqual(ids);
+});
+
+test.each([
+  ['after', '{"id":1}\n', '{"id":1}\n', '{"id":1}\n{"id'],
+  ['before', '\n{"id":1}', '{"id":1}', '\n{"id":1}\n{"id'],
+  ['not yet after', '{"id":1}\n{"id":', '{"id":1}\n', '{"id":1}\n{"id":{"id'],
+])('bytes damage no line of an agent that writes a line end %s it', async (_, text, last, whole) => {
+  const t = written('appended', text);
+  expect(String(await lastLine(t))).toBe(last);
+  await appendTo(t, Buffer.from('{"id'));
+  expect(readFileSync(join(folder, 'appended'), 'utf8')).toBe(whole);
 });
 
 test('files are missing only below a root that is there', async () => {

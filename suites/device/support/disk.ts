@@ -1,8 +1,9 @@
 import { constants } from 'node:buffer';
-import { basename, dirname, join, normalize, sep } from 'node:path';
+import { basename, dirname, join, normalize, parse, sep } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { jsonOf } from '../../../harness/common/lenient.ts';
 import { uniqueName } from '../../../harness/common/names.ts';
+import { literal } from '../../../harness/common/redact.ts';
 import { pollWithin } from '../../../harness/common/waiting.ts';
 import { FilesUnreadable } from '../../../harness/targets/files/target-files.ts';
 import { type Device, recordTimeout, timeoutMs } from './check.ts';
@@ -48,8 +49,11 @@ export async function readLog(t: Device, endBytes = END_BYTES): Promise<Log> {
       texts.push(first.slice(0, first.lastIndexOf('\n') + 1), last.slice(last.indexOf('\n') + 1 || last.length));
     }
   }
-  const lines = texts.join('').split('\n').map(lineOf);
-  if (lines.at(-1)?.json === false) lines.pop();
+  const parts = texts.filter((text) => text !== '');
+  // Joins parts by one line end, because an agent may write a line end before a line, and not after it.
+  const inner = parts.map((text) => text.replaceAll(/^\n|\n$/g, ''));
+  const lines = inner.join('\n').split('\n').map(lineOf);
+  if (parts.at(-1)?.endsWith('\n') !== true && lines.at(-1)?.json === false) lines.pop();
   return { lines, bytes, isCut };
 }
 
@@ -105,37 +109,51 @@ async function declaredPlace(t: Device, name: 'event_log' | 'config_root', path:
 const nothingThere = (t: Device, name: 'event_log' | 'config_root', path: string): never =>
   t.blocked(`control names ${path} as its ${name}, and nothing is there`);
 
-/** Files of the log, oldest first, with rotated parts: `events.jsonl.1` is newer than `events.jsonl.2`. */
+/** Number or time in the name of a rotated part, before or after its extension. */
+const PART_NUMBER = '[._-]\\d[\\d.:+TZ_-]*';
+
+/** Files of the log, oldest first: `events.jsonl.1` is newer than `.2`, but older than `events.jsonl`. */
 async function segments(t: Device): Promise<string[]> {
   const path = logPath(t);
   const there = (await declaredPlace(t, 'event_log', path)) ?? nothingThere(t, 'event_log', path);
   const isFolder = there.kind === 'folder';
+  const { base, name: stem, ext } = parse(path);
+  const whole = isFolder ? String.raw`\.jsonl` : `^${literal(stem)}(?:${PART_NUMBER})?${literal(ext)}`;
   const isPart = (name: string): boolean =>
-    isFolder
-      ? /\.jsonl(\.\d+)?$/.test(name)
-      : name !== basename(path) && name.replace(/\.\d+(?=\.[^.]*$|$)/, '') === basename(path);
+    new RegExp(`${whole}(?:${PART_NUMBER})?$`).test(name) && (isFolder || name !== base);
   const entries = await t.files.list(isFolder ? path : dirname(path)).catch((error: unknown) => {
     // The folder around a log may be closed to this user.
     if (isFolder || !(error instanceof FilesUnreadable)) throw error;
     return [];
   });
   const parts = entries.flatMap((one) => (one.kind === 'file' && isPart(basename(one.path)) ? [one.path] : []));
-  const age = (file: string): number => Number(/\.(\d+)$/.exec(file)?.[1] ?? 0);
-  const inName = (file: string): string => file.replace(/\.\d+$/, '');
-  parts.sort((a, b) => inName(a).localeCompare(inName(b), 'en', { numeric: true }) || age(b) - age(a));
+  const unnumbered = (file: string): string => file.replace(new RegExp(`${PART_NUMBER}(?=\\.[^./]*$|$)`), '');
+  const age = (file: string): number =>
+    unnumbered(file) === file ? -1 : Number(/(?<!\d)\.(\d{1,6})$/.exec(file)?.[1] ?? 0);
+  const { compare } = new Intl.Collator('en', { numeric: true });
+  parts.sort((a, b) => compare(unnumbered(a), unnumbered(b)) || age(b) - age(a) || compare(a, b));
   return isFolder ? parts : [...parts, path];
 }
 
 const newest = async (t: Device): Promise<string> => (await segments(t)).at(-1) ?? logPath(t);
 
-export const appendTo = async (t: Device, bytes: Buffer): Promise<void> => t.files.append(await newest(t), bytes);
+const LINE_END = 10;
 
+/** Ends a whole last line first, because an agent may write its line end with the next line. */
+export async function appendTo(t: Device, bytes: Buffer): Promise<void> {
+  const end = (await lastLine(t)).at(-1) ?? LINE_END;
+  await t.files.append(await newest(t), end === LINE_END ? bytes : Buffer.from([LINE_END, ...bytes]));
+}
+
+/** Last whole line, with its line end if it has one. */
 export async function lastLine(t: Device): Promise<Buffer> {
   const file = await newest(t);
   const { size } = (await t.files.stat(file)) ?? { size: 0 };
   const bytes = (await t.files.readPart(file, Math.max(0, size - END_BYTES), END_BYTES)) ?? Buffer.alloc(0);
-  const end = bytes.lastIndexOf(10);
-  return end === -1 ? Buffer.alloc(0) : bytes.subarray(bytes.lastIndexOf(10, end - 1) + 1, end + 1);
+  const end = bytes.lastIndexOf(LINE_END);
+  const rest = bytes.subarray(end + 1);
+  if (jsonOf(rest) !== undefined) return rest;
+  return end === -1 ? Buffer.alloc(0) : bytes.subarray(bytes.lastIndexOf(LINE_END, end - 1) + 1, end + 1);
 }
 
 export async function diskUse(t: Device): Promise<number> {

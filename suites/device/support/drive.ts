@@ -22,7 +22,7 @@ export interface Published {
 }
 
 export async function publish(t: Device, count: number): Promise<Published> {
-  const reason = t.session.whyTooMuch('event', count, t.remainingMs());
+  const reason = t.session.whyTooMuch('event', count, t.runTimeLeftMs());
   if (reason !== undefined) t.blocked(reason);
   return publishUnread(t, count);
 }

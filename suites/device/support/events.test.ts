@@ -10,6 +10,7 @@ import {
   expectSameEvents,
   expectTypeForm,
   integerIn,
+  isId,
   readEvent,
   type SeenEvent,
   showIds,
@@ -96,6 +97,16 @@ describe('sequences of events', () => {
     expect(same(sent([1]), sent({ 0: 1 }))).toThrow('as it was sent before');
   });
 });
+
+it.each<[string | undefined, string | number | bigint, boolean]>([
+  ['7', 7n, true],
+  ['0000000007', 7, true],
+  ['-007', '-7', true],
+  ['70', 7n, false],
+  ['', 0n, false],
+  [undefined, 0n, false],
+  ['abc', 'abc', false],
+])('%j is the id %s: %j', (written, id, same) => expect(isId(written, id)).toBe(same));
 
 describe('lines of a log', () => {
   const line = (text: string): LogLine => ({ text, value: JSON.parse(text), json: true });

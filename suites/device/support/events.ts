@@ -17,6 +17,10 @@ export interface SeenEvent {
 
 export const DECIMAL = /^-?\d{1,40}$/;
 
+/** True for the same integer, with leading zeros too. */
+export const isId = (written: string | undefined, id: string | number | bigint): boolean =>
+  [written ?? '', String(id)].every((text) => DECIMAL.test(text)) && BigInt(written ?? '') === BigInt(id);
+
 export function readEvent(t: Assertions, frame: SseFrame): SeenEvent | undefined {
   if (carriesNoEvent(frame)) return undefined;
   const { id, event, data } = frame;
@@ -48,7 +52,7 @@ export function integerIn(text: string, key: string): bigint | undefined {
 }
 
 /** Maximum number of remembered events, and of characters in each. */
-const REMEMBERED = 2000;
+export const REMEMBERED = 2000;
 export const LONGEST_REMEMBERED = 2000;
 
 /** Judges each event once, because replays repeat events by the thousand. */

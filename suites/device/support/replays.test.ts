@@ -56,10 +56,15 @@ it.each([
   expect([result.outcome, stretch.events.length]).toEqual([outcome, events]);
 });
 
-it('a slow reader that is sent a stretch of events again has missed none', async () => {
+const TOO_FEW = /^16000 events of \d+ bytes do not fill buffers of 4500000 bytes$/;
+
+it.for([
+  ['long', 10_000, { outcome: 'pass' }],
+  ['short', 10, { outcome: 'not_applicable', reason: expect.stringMatching(TOO_FEW) }],
+] as const)('a slow reader of %s events that is sent a stretch of them again', async ([, length, verdict]) => {
   const log = growingLog();
   const clients = new Set<{ write(text: string): void }>();
-  const long = (id: number): string => frame(id).replace('{}', JSON.stringify({ pad: 'x'.repeat(10_000) }));
+  const long = (id: number): string => frame(id).replace('{}', JSON.stringify({ pad: 'x'.repeat(length) }));
   const target = await openTarget(
     ({ url = '' }, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
@@ -76,5 +81,5 @@ it('a slow reader that is sent a stretch of events again has missed none', async
       return range;
     },
   );
-  expect(await runNamed(target, 'device.events.slow-reader.complete')).toMatchObject({ outcome: 'pass' });
+  expect(await runNamed(target, 'device.events.slow-reader.complete')).toMatchObject(verdict);
 });

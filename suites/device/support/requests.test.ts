@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { CURRENT, currentDeployment, request } from './requests.ts';
-import { openTarget, runOn } from './testing/device.ts';
+import { openTarget, runNamed, runOn } from './testing/device.ts';
 
 it('a request is repeated after a 429 without Retry-After', async () => {
   let asked = 0;
@@ -38,4 +38,28 @@ it.each([429, 503])('a request that was refused for a minute by %i is then sent 
     }
   });
   expect(result).toMatchObject({ outcome: 'pass' });
+});
+
+it.for([
+  ['each request', 'pass', undefined],
+  ['the request before it on the connection', 'warn', /^2\d\d, 2\d\d, 404$/],
+] as const)('a pipeline whose answers are those of %s: %s', async ([whose, outcome, statuses]) => {
+  const before = new WeakMap<object, number>();
+  const target = await openTarget(
+    ({ url = '', socket }, response) => {
+      const due = /^\/v0\.2(\/events|\/deployments\/current)(\?|$)/.test(url) ? 200 : 404;
+      const status = whose === 'each request' ? due : (before.get(socket) ?? due);
+      before.set(socket, due);
+      if (status === 404) return void response.writeHead(404).end();
+      const isStream = url.includes('/events');
+      response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+      if (isStream) response.flushHeaders();
+      else response.end('{"id":"dpl_1","activity_status":"deployed"}');
+    },
+    undefined,
+    undefined,
+    '/',
+  );
+  const { actual = '', ...result } = await runNamed(target, 'device.robust.requests');
+  expect([result.outcome, actual]).toEqual([outcome, expect.stringMatching(statuses ?? /^$/)]);
 });

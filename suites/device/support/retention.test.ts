@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { publish, readUpTo } from './drive.ts';
-import { mostEvents } from './retention.ts';
+import { mostEvents, requireRoomFor } from './retention.ts';
 import { frame, growingLog, openTarget, runOn } from './testing/device.ts';
 
 const GONE = 'needs the events from 3 on, and they were compacted away: the log keeps at most 1';
@@ -35,4 +35,13 @@ it.for([
     await readUpTo(await streams.open({ after: cursor }), published);
   });
   expect({ ...result, runs }).toMatchObject(due);
+});
+
+it('a log of which nothing is known is not said to keep fewer than Infinity', async () => {
+  const target = await openTarget((_, response) => void response.writeHead(404).end());
+  const result = await runOn(target, async (t) => requireRoomFor(t, 1000));
+  expect(result).toMatchObject({
+    outcome: 'undecided',
+    reason: 'needs 1001 retained events: nothing tells how many the log keeps',
+  });
 });

@@ -5,9 +5,7 @@ import { TooLittleSeen } from '../../../harness/runner/violation.ts';
 import type { Device } from './check.ts';
 import { LOG_STATE } from './log-state.ts';
 
-export class TooFewRetained extends TooLittleSeen {
-  override name = 'TooFewRetained';
-}
+export class TooFewRetained extends TooLittleSeen {}
 
 /** Number of retained events that is assumed until cursors show the real number. */
 const ASSUMED_RETENTION = 200;
@@ -50,7 +48,7 @@ export function requireRoomFor(t: Device, events: number): void {
 function describeRetention({ info, session }: Device): string {
   const { refused } = session.get(OBSERVED);
   if (info.retention !== undefined) return `the log keeps at most ${info.retention}`;
-  return `the log kept fewer than ${refused + 1}`;
+  return Number.isFinite(refused) ? `the log kept fewer than ${refused + 1}` : 'nothing tells how many the log keeps';
 }
 
 export function observeCursor(t: Device, options: OpenEvents, status: number): void {

@@ -8,7 +8,7 @@ import { type Control, ControlRefused } from '../../../harness/targets/control/c
 import { CAPABILITY_FOR, layered } from '../../../harness/targets/control/layers.ts';
 import type { DeviceContext } from '../../../harness/targets/opened.ts';
 import { sections } from '../../section.ts';
-import { type Device, pacedControl, relocate } from './check.ts';
+import { type Device, pacedControl } from './check.ts';
 import { mostEvents, TooFewRetained } from './retention.ts';
 import { type Streams, withStreams } from './streams.ts';
 
@@ -93,7 +93,6 @@ export const check = (
     }
     if (mostEvents(t) < EVENTS_OF_OTHERS) t.session.isSmall = true;
     if (sharing === 'exclusive' || sharing === 'publishing') await t.session.quiet();
-    await relocate(t);
     const once = (): Promise<void> => withStreams(t, (streams) => run(t, streams));
     // Runs again with fewer events if the log kept too few.
     await once().catch((error: unknown) => {

@@ -22,9 +22,7 @@ import { endIfGone, observeCursor } from './retention.ts';
 import { Subscription } from './subscription.ts';
 
 /** Thrown if other checks hold all streams; the check then closes its own and starts again. */
-class Throttled extends Error {
-  override name = 'Throttled';
-}
+class Throttled extends Error {}
 
 export async function withStreams<T>(t: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
   const once = async (waitsForOthers: boolean): Promise<T> => {

@@ -1,11 +1,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Recorder } from '../../../harness/client/recorder.ts';
+import { Redactor } from '../../../harness/common/redact.ts';
+import { served } from '../../../harness/common/testing/servers.ts';
 import { poll } from '../../../harness/common/waiting.ts';
 import { Blocked, Violation } from '../../../harness/runner/violation.ts';
 import { hostFiles } from '../../../harness/targets/files/target-files.ts';
 import { temporaryFolder } from '../../../harness/targets/testing/places.ts';
+import { loopback } from '../../../harness/targets/transports/index.ts';
 import { platformThat, tools } from '../../platform/testing/platform.ts';
 import {
   EventFollower,
@@ -63,6 +67,22 @@ it('an event that a stream repeats is counted once', async () => {
   await using events = await EventFollower.open(t);
   await events.until('deployment.deployed', 'dpl_2');
   expect(events.count('deployment.deployed', 'dpl_1')).toBe(1);
+});
+
+it('a device is followed to the port that its discovery file names after a restart', async () => {
+  const address = join(folder, 'discovery.json');
+  const serves = async (id: number): Promise<void> => {
+    const { port } = await served(createServer((_, response) => opens(response).end(told(id, `dpl_${id}`))));
+    writeFileSync(address, JSON.stringify({ port, token: `token-of-start-${id}` }));
+  };
+  await serves(1);
+  const redactor = new Redactor();
+  const http = loopback.open({ address, fields: {}, redactor }).client(new Recorder(redactor));
+  const t = { ...tools(), online: async () => {}, device: { http, patienceMs: 10_000 }, platform: { patienceMs: 0 } };
+  await using events = await EventFollower.open(t as unknown as System);
+  await events.until('deployment.deployed', 'dpl_1');
+  await serves(2);
+  expect(await events.until('deployment.deployed', 'dpl_2')).toMatchObject({ id: 2 });
 });
 
 it('a device that goes on refusing its stream blocks the check', async () => {

@@ -145,16 +145,17 @@ export interface RollOut {
 export async function rollOut(t: System, filepaths = [configPath(), configPath()]): Promise<RollOut> {
   const platform = platformSide(t);
   const fixture = await createReleaseFixture(platform, filepaths);
-  const { deployment, answers } = await tryDeployment(platform, t.state, fixture, t.deviceId);
+  const { deployment, answers, last } = await tryDeployment(platform, t.state, fixture, t.deviceId);
   if (deployment === undefined && fixture.files.length > 1) {
     t.note(`a deployment of ${fixture.files.length} config instances was not made: ${answers.join('; ')}`);
     return rollOut(t, filepaths.slice(-1));
   }
-  if (deployment === undefined) return t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`);
+  if (deployment === undefined) return t.blocked(`set-up: POST /deployments answered ${answers.join('; ')}`, last);
   const { id } = deployment;
   if (deployment['target_status'] !== 'deployed') {
     const response = await actOn(platform, id, 'deploy');
-    if (!ok(response)) t.blocked(`set-up: POST /deployments/${id}/deploy answered ${describeResponse(response)}`);
+    if (!ok(response))
+      t.blocked(`set-up: POST /deployments/${id}/deploy answered ${describeResponse(response)}`, response);
   }
   await connectAnew(t);
   return { id, fixture };

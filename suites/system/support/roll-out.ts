@@ -44,7 +44,7 @@ export async function createReleaseFixture(t: Platform, filepaths: readonly stri
     return createReleaseFixture(t, filepaths.slice(-1));
   }
   await requireEndpoint(t, '/releases', answer);
-  return t.blocked(`set-up: POST /releases answered ${describeResponse(answer)}`);
+  return t.blocked(`set-up: POST /releases answered ${describeResponse(answer)}`, answer);
 }
 
 async function createFile(t: Platform, config_schema_id: string | undefined, filepath: string): Promise<ConfigFile> {
@@ -95,8 +95,9 @@ export async function tryDeployment(
   { made }: CheckState,
   { release, files }: ReleaseFixture,
   device: string,
-): Promise<{ deployment?: Item; answers: string[] }> {
+): Promise<{ deployment?: Item; answers: string[]; last?: HttpResponse | undefined }> {
   const answers: string[] = [];
+  let last: HttpResponse | undefined;
   for (const target of ['deployed', 'staged']) {
     const body = {
       device_id: device,
@@ -107,12 +108,13 @@ export async function tryDeployment(
     };
     const response = await send(t, { method: 'POST', path: '/deployments', body });
     answers.push(`${target}: ${response.status} ${response.text.slice(0, 200)}`);
+    last = response;
     const deployment = createdItem(response);
     if (deployment === undefined) continue;
     made.add(deployment.id);
     return { deployment, answers };
   }
-  return { answers };
+  return { answers, last };
 }
 
 export const actOn = (t: Platform, id: string, action: 'deploy' | 'archive'): Promise<HttpResponse> =>

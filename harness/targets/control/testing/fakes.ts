@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { HttpClient } from '../../../client/http.ts';
 import type { ControlInfo } from '../../../contract/control.ts';
-import { type Answer, type CallName, type ControlCall, noControl } from '../control.ts';
+import { type CallName, type ControlAnswer, type ControlCall, noControl } from '../control.ts';
 import { layered } from '../layers.ts';
 
 export const CALLS = {
@@ -25,7 +25,7 @@ export function fakeControl(answers: Answers, info: Partial<ControlInfo> = {}, k
     call: (call, signal) => {
       calls.push(call);
       const answer = answers[call.name];
-      return answer === undefined ? undefined : Promise.try(() => answer(call, signal) as Answer);
+      return answer === undefined ? undefined : Promise.try(() => answer(call, signal) as ControlAnswer);
     },
   });
   return { control, calls };
