@@ -1,6 +1,7 @@
 /**
  * Library entry `muster-conformance/simulators`: simulated devices and platforms for the development of clients. An
- * error has a stable `code`: `MUSTER_START`, `MUSTER_DIRECTORY_IN_USE`, `MUSTER_DATABASE` or `MUSTER_PACKAGE`.
+ * error of a class below has a stable `code`, but for RangeError: `MUSTER_START`, `MUSTER_DIRECTORY_IN_USE`,
+ * `MUSTER_DATABASE`, `MUSTER_CONFLICT` or `MUSTER_PACKAGE`.
  */
 import '../harness/common/node22.ts';
 import { expectPlatformPackages } from '../harness/common/platform-packages.ts';
@@ -17,15 +18,16 @@ export type { PlatformOptions, SimulatedPlatform } from './platform/index.ts';
 /**
  * Starts a simulated device; resolves once the device accepts requests. Without `dir`, the device has a temporary
  * folder, which disposal removes, and by default a unix socket (`socketPath`). Rejects with DirectoryInUseError,
- * StartError for an unusable directory or address, or RangeError for an invalid option, e.g. an unknown defect.
+ * StartError for an unusable directory or address, RangeError for an invalid option, e.g. an unknown defect, or with
+ * ConflictError for defects that exclude each other.
  */
 export const simulateDevice = async (options: Partial<DeviceOptions> & Planted = {}): Promise<SimulatedDevice> =>
   startDevice(await deviceOptions(options));
 
 /**
  * Starts a simulated platform; resolves once the platform accepts requests. Rejects with DatabaseError for an unusable
- * database, with the system's error for a taken port, with RangeError for an unknown defect, and with MissingPackage if
- * an optional package is not installed.
+ * database, with the system's error for a taken port, with RangeError for an unknown defect, with ConflictError for
+ * defects that exclude each other, and with MissingPackage if an optional package is not installed.
  */
 export async function simulatePlatform(options: PlatformOptions & Planted = {}): Promise<SimulatedPlatform> {
   expectPlatformPackages();

@@ -75,9 +75,9 @@ export function catalogue(suites: readonly Suite<never>[], date?: string, watche
       const title = sectionTitle(section);
       const made = { id, api: suite.api, level, section, title, ...defined({ clause }), text, since, checks: [] };
       const entry: CataloguedRequirement = byId.get(id) ?? made;
-      const { needs = [], sharing = 'shared', slow: waits = false, writes = false, least = {} } = check;
+      const { needs = [], sharing = 'shared', slow, writes = false, least = {} } = check;
       const { id: name, premises = [], essential = false } = check;
-      const rule = check.rule !== undefined;
+      const [waits, rule] = [slow === true, check.rule !== undefined];
       const profiles = [...(check.profile === 'core' ? ['core'] : []), ...profilesOf(suite.api, check)];
       entry.checks.push({ id: name, needs, sharing, waits, rule, writes, least, profiles, premises, essential });
       byId.set(id, entry);

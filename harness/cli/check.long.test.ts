@@ -62,11 +62,15 @@ test('read_only of a target file leaves out a check that writes', async () => {
   const report = at('read.json');
   const only = ['--only', 'platform.ping.unknown-device', '--report', `json=${report}`];
   const words = typed`check platform --target ${at('read.yaml')} ${only}`;
-  const { code } = await new Running(words, { env: { MUSTER_API_KEY: platform.apiKey } }).ended;
+  const env = { MUSTER_API_KEY: platform.apiKey };
+  const { code, stderr } = await new Running(words, { env }).ended;
   const reason = 'not run: --read-only sends nothing but GET';
   expect(reportIn(report).checks).toMatchObject([{ id: 'platform.ping.unknown-device', reason }]);
   expect(reportIn(report).checks[0]).not.toHaveProperty('fault');
   expect(code).toBe(2);
+  expect(stderr).not.toContain('stay on the platform');
+  const writing = await new Running(typed`check platform --url ${platform.url} ${only}`, { env }).ended;
+  expect(writing.stderr).toContain('muster: records that this run makes stay on the platform');
 });
 
 test('a baseline excuses findings, and a stale entry exits with code 2', async () => {

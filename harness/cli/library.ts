@@ -4,7 +4,7 @@
  *     const report = await check(deviceSuite, () => openDevice({ socket: '/run/agent.sock' }), { fast: true });
  *     if (report.exit_code !== 0) …
  *
- * An error has a stable `code`: `MUSTER_USAGE` if the options name no target, `MUSTER_CONTROL` if control failed.
+ * A UsageError has the stable `code` `MUSTER_USAGE`, a ControlError `MUSTER_CONTROL`.
  */
 import { defined } from '../common/defined.ts';
 import '../common/node22.ts';

@@ -73,6 +73,11 @@ test('the line that repeats a finding of a run with muster.yaml works in a folde
   appendFileSync(at('muster.yaml'), '\nreplay: { keep: false }\n');
   const third = await below([...again.split(' '), '--', '--report', 'json=third.json']);
   expect([third.code, existsSync(at('sub', 'third.json'))], third.stderr).toEqual([1, true]);
+  // Without options of `check`, the run was made in the user's folder.
+  writeFileSync(at('muster.yaml'), 'replay: { keep: false }\n');
+  await below(typed`check device ${AGENT} --only ${DRIVEN} --bail 1 --report json=own.json`);
+  const fourth = await below(['replay', 'own.json']);
+  expect(fourth.code, fourth.stderr).toBe(1);
   rmSync(at('muster.yaml'));
 });
 

@@ -154,17 +154,17 @@ export interface ScriptedStream {
 }
 
 /** `cut` breaks the connection without an answer. */
-export type Answer = ScriptedStream | { refusal: Refusal } | 'cut';
+export type ScriptedAnswer = ScriptedStream | { refusal: Refusal } | 'cut';
 
 export interface Situation {
   summary: string;
-  answers: readonly Answer[];
+  answers: readonly ScriptedAnswer[];
 }
 
 const before = eventsFrom(1001, 2);
 const after = eventsFrom(1003, 2);
 
-const between = (last: ScriptedStream['last'], ...answers: readonly Answer[]): readonly Answer[] => [
+const between = (last: ScriptedStream['last'], ...answers: readonly ScriptedAnswer[]): readonly ScriptedAnswer[] => [
   { pieces: [frames(before)], last },
   ...answers,
   { pieces: [frames(after)], last: 'hold' },
@@ -176,7 +176,8 @@ const tornAfter = ({ summary, piece, last }: TornFrame): Situation => ({
     { pieces: [frames(after)], last: 'hold' },
   ],
 });
-const refused = (refusal: Refusal, times: number): Answer[] => Array.from({ length: times }, () => ({ refusal }));
+const refused = (refusal: Refusal, times: number): ScriptedAnswer[] =>
+  Array.from({ length: times }, () => ({ refusal }));
 
 export const SITUATIONS: Readonly<Record<string, Situation>> = {
   ...Object.fromEntries(
@@ -227,7 +228,7 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
   },
   dead: {
     summary: 'Cuts the connection, then cuts the next 20 requests without an answer.',
-    answers: between('cut', ...Array.from({ length: 20 }, (): Answer => 'cut')),
+    answers: between('cut', ...Array.from({ length: 20 }, (): ScriptedAnswer => 'cut')),
   },
   expired: { summary: 'Cuts the connection, then answers 410 once.', answers: between('cut', ...refused(EXPIRED, 1)) },
   'expired-again': {

@@ -3,6 +3,7 @@ import type { Recorded } from '../client/recorder.ts';
 import type { CheckResult } from '../runner/types.ts';
 import { ctrfFormat } from './ctrf.ts';
 import { exchangesOf } from './exchanges.ts';
+import { findingText } from './findings.ts';
 import { markdownReport } from './github.ts';
 import { htmlFormat } from './html.ts';
 import { junitFormat } from './junit.ts';
@@ -80,6 +81,13 @@ test.each([5, 50, 195])('a long body is cut to the lines of its finding: event %
   expect(lines.length).toBeLessThanOrEqual(9);
   expect(lines[1]).toMatch(/^< …/);
   expect(lines.at(-1)).toMatch(/…$/);
+});
+
+test('a long text is cut to its own limit, and keeps the number of characters that it had', () => {
+  const counterexample = `${'x'.repeat(1999)}… (3002 characters)`;
+  const written = findingText(sampleFailure({ curl: 'c'.repeat(5000), counterexample }));
+  expect(written).toContain(` ${'c'.repeat(4000)}… (5000 characters)\n`);
+  expect(written).toContain(` ${'x'.repeat(1000)}… (3002 characters)\n`);
 });
 
 test('a repeated poll is shown as one', () => {

@@ -60,14 +60,11 @@ const REQUEST_LINES = /^[!-~]{1,20} [!-~]+ HTTP\/\d/gm;
 const problemOf = ({ method, url, error }: Recorded): string | undefined =>
   error?.startsWith(`${method} ${url}: `) === true ? error.slice(`${method} ${url}: `.length) : error;
 
-/**
- * Cuts a text longer than `limit` to 200 characters, and appends its original number of characters; a text that was cut
- * before keeps its number.
- */
+/** Cuts a text to `limit` characters, and appends its original number; a text that was cut before keeps its number. */
 export const shortened = (text: string, limit: number): string =>
   text.length <= limit
     ? text
-    : `${text.slice(0, URL)}${/… \(\d+ characters\)$/.exec(text)?.[0] ?? `… (${text.length} characters)`}`;
+    : `${text.slice(0, limit)}${/… \(\d+ characters\)$/.exec(text)?.[0] ?? `… (${text.length} characters)`}`;
 
 const headersOf = (headers: Readonly<Record<string, string>> = {}, isShown: (name: string) => boolean): string[] =>
   Object.entries(headers)

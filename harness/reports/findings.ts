@@ -1,7 +1,7 @@
 import { type Format, printable } from '../common/terminal.ts';
 import { sectionTitle } from '../contract/sentences.ts';
 import { isFinding, rateInWords } from '../runner/attempts.ts';
-import { leadsFirst } from '../runner/causes.ts';
+import { comparableText, leadsFirst } from '../runner/causes.ts';
 import { differenceInWords, differences } from '../runner/declarations.ts';
 import { countInWords } from '../runner/results.ts';
 import type { CheckResult, Outcome, Report, Summary } from '../runner/types.ts';
@@ -26,13 +26,14 @@ export function bySection(checks: readonly CheckResult[]): SectionGroup[] {
     }));
 }
 
+/** Puts checks together that are blocked for reasons which differ in ids or numbers alone. */
 export function byReason(checks: readonly CheckResult[], outcome: Outcome): [reason: string, ids: string[]][] {
   const groups = Map.groupBy(
     checks.filter((check) => check.outcome === outcome),
-    (check) => check.reason ?? 'no reason given',
+    ({ reason = '' }) => (outcome === 'blocked' ? comparableText({ actual: reason }).actual : reason),
   );
-  return [...groups]
-    .map(([reason, members]): [string, string[]] => [reason, members.map((check) => check.id)])
+  return [...groups.values()]
+    .map((members): [string, string[]] => [members[0]?.reason ?? 'no reason given', members.map(({ id }) => id)])
     .sort(([, a], [, b]) => b.length - a.length);
 }
 
@@ -189,8 +190,7 @@ const COUNTEREXAMPLE = 1000;
 
 export function counterexample({ counterexample: value }: CheckResult): string | undefined {
   if (value === undefined) return undefined;
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length <= COUNTEREXAMPLE ? text : `${text.slice(0, COUNTEREXAMPLE)}… (${text.length} characters)`;
+  return shortened(typeof value === 'string' ? value : JSON.stringify(value), COUNTEREXAMPLE);
 }
 
 /** Maximum characters of a command line, because a shell may reject a longer one. */

@@ -285,7 +285,7 @@ const rate = (times: number, failed: number, alone: readonly [number, number] = 
 });
 
 test.each<[Rate, string]>([
-  [rate(3, 3, [2, 2]), 'always: 3 of 3 times'],
+  [rate(3, 3, [2, 2]), '3 of 3 times'],
   [rate(3, 2, [2, 1]), '2 of 3 times (alone 1 of 2)'],
   [rate(3, 1, [2, 0]), 'only beside other requests or in an earlier state: 1 of 1 times, and 0 of 2 alone'],
   [rate(3, 1, [3, 1]), '1 of 3 times'],
@@ -293,7 +293,7 @@ test.each<[Rate, string]>([
   [rate(12, 1, [2, 0]), '1 of 12 times (alone 0 of 2)'],
   [rate(10, 0), '0 of 10 times'],
   [rate(1, 1, [0, 0], 'no time left'), 'not tried again: no time left'],
-  [rate(10, 10, [0, 0], 'no time left'), 'always: 10 of 10 times; not tried alone: no time left'],
+  [rate(10, 10, [0, 0], 'no time left'), '10 of 10 times; not tried alone: no time left'],
 ])('%j in words', (given, words) => {
   expect(rateInWords(given)).toBe(words);
 });

@@ -46,7 +46,7 @@ export const closing = (
   ...wrap(printable(`exit ${code}: ${meaning}`), columns).map((line) => paint('dim', line)),
 ];
 
-export const named = (ids: readonly string[]): string =>
+export const idList = (ids: readonly string[]): string =>
   ids.slice(0, NAMED).join(' ') + (ids.length > NAMED ? ` and ${ids.length - NAMED} more` : '');
 
 export function findings(report: Report, outcome: 'warn' | 'fail', options: PrettyOptions): string[] {
@@ -136,23 +136,25 @@ function following({ consequences, blocked }: FindingGroup, { paint, columns, ve
     }),
     rest > 0 && paint('dim', `      … and ${rest} more (--verbose lists them)`),
     counted(blocked, 'check', 'not run because of it'),
-    blocked.length > 0 && wrap(named(blocked.map(({ id }) => id)), room).map((line) => paint('dim', `      ${line}`)),
+    blocked.length > 0 && wrap(idList(blocked.map(({ id }) => id)), room).map((line) => paint('dim', `      ${line}`)),
   );
 }
 
 function briefLines(group: FindingGroup, { paint, columns }: PrettyOptions): string[] {
   const { lead: result, consequences, blocked } = group;
-  const { id, level, section, actual } = result;
+  const { id, level, section } = result;
   const about = lines(
     `${level} · section ${section}`,
     howOften(result),
     consequences.length > 0 && `${consequences.length} may follow`,
     blocked.length > 0 && `${plural(blocked.length, 'check')} not run`,
   );
-  const words = cutTo(printable(actual ?? ''), columns - 4 - LABEL);
   return lines(
     `  ${mark(result, paint)} ${paint('bold', id)}  ${paint('dim', about.join(' · '))}`,
-    actual !== undefined && `    ${label(paint, 'actual')}${paint('red', words)}`,
+    (['expected', 'actual'] as const).map((name) => {
+      const words = cutTo(printable(result[name] ?? ''), columns - 4 - LABEL);
+      return `    ${label(paint, name)}${paint(TONES[name] ?? 'dim', words)}`;
+    }),
     again(result, paint),
   );
 }

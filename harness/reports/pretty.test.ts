@@ -41,10 +41,11 @@ test('a failure lists requirement, expected, actual, counterexample, curl, excha
 test('the first of many failures are shown in full, the others with their command', () => {
   const failing = Array.from({ length: 8 }, (_, index) => sampleFailure({ id: `device.f${index}` }));
   const text = prettyText(sampleReport(failing), plain);
-  expect(text.match(/^ {4}expected /gm)).toHaveLength(5);
+  expect(text.match(/^ {4}smallest /gm)).toHaveLength(5);
+  expect(text.match(/^ {4}expected /gm)).toHaveLength(8);
   expect(text.match(/^ {4}actual /gm)).toHaveLength(8);
   expect(text.match(/^ {4}again .*--only device\.f\d/gm)).toHaveLength(8);
-  expect(prettyText(sampleReport(failing), { ...plain, verbose: true }).match(/^ {4}expected /gm)).toHaveLength(8);
+  expect(prettyText(sampleReport(failing), { ...plain, verbose: true }).match(/^ {4}smallest /gm)).toHaveLength(8);
 });
 
 test('a finding tells how to restart a target that the run ended', () => {
@@ -75,6 +76,13 @@ test('a finding lists its consequences and the checks that it blocks', () => {
   expect(text).toContain('exit 1: 15 MUSTs do not hold, of which 14 may follow from others');
   expect(text.match(/device\.c1 /g)).toHaveLength(1);
   expect(prettyText(sampleReport([held, ...followers, lead]), { ...plain, verbose: true })).toMatch(/✗ device.c13 {2}/);
+});
+
+test('checks that are blocked for reasons which differ in an id alone stand together', () => {
+  const blocked = ['dvc_0123456789ab', 'dvc_ba9876543210'].map((device, index) =>
+    sampleResult({ id: `device.b${index}`, outcome: 'blocked', reason: `set-up: no answer for ${device}` }),
+  );
+  expect(prettyText(sampleReport(blocked), plain)).toMatch(/no answer for dvc_0123456789ab\n +device.b0 device.b1\n/);
 });
 
 test('not applicable and blocked checks are counted and grouped by reason', () => {

@@ -40,7 +40,7 @@ import {
   worst,
 } from './findings.ts';
 import { type LiveFormat, type Reporter, type ReporterOptions, writeReport } from './format.ts';
-import { closing, findingLines, findings, named, type PrettyOptions, paragraphs } from './pretty-findings.ts';
+import { closing, findingLines, findings, idList, type PrettyOptions, paragraphs } from './pretty-findings.ts';
 import { coverageLine, headlineOf, toneOf } from './verdict.ts';
 
 const REDRAW_MS = 100;
@@ -308,7 +308,7 @@ function reasons(
     `${paint(['bold', COLOURS[outcome]], sentence(OUTCOME_WORDS[outcome]))} ${paint('dim', String(checksIn(groups)))}`,
     shown.flatMap(([reason, ids]) => {
       const first = checks.find(({ id, stderr }) => stderr !== undefined && ids.includes(id));
-      const about = lines(named(ids), first && printable(`it wrote, in ${first.id}:\n${first.stderr}`));
+      const about = lines(idList(ids), first && printable(`it wrote, in ${first.id}:\n${first.stderr}`));
       return [
         ...wrap(printable(reason), columns - 4).map((line) => `  ${line}`),
         ...wrap(about.join('\n'), columns - 6).map((line) => paint('dim', `    ${line}`)),

@@ -74,11 +74,10 @@ export function rateInWords({ times, failed, alone, not_tried }: Rate): string {
   const counted = ({ times: all, failed: some }: Rate['alone']): string => `${some} of ${all}`;
   const isBoth = alone.times > 0 && beside.times > 0;
   const why = not_tried === undefined ? '' : `; not tried alone: ${not_tried}`;
-  if (failed === times && times > 1) return `always: ${failed} of ${times} times${why}`;
   // Blames other requests only for a frequent failure, because attempts without others may miss a rare one.
   if (isBoth && alone.failed === 0 && beside.failed > 0 && 2 * beside.failed >= beside.times) {
     const or = beside.times === 1 ? ' or in an earlier state' : '';
     return `only beside other requests${or}: ${counted(beside)} times, and ${counted(alone)} alone${why}`;
   }
-  return `${failed} of ${times} times${isBoth ? ` (alone ${counted(alone)})` : ''}${why}`;
+  return `${failed} of ${times} times${isBoth && failed < times ? ` (alone ${counted(alone)})` : ''}${why}`;
 }

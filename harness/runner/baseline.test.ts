@@ -96,9 +96,13 @@ test('a stale entry names its lines and the flag that removes it', () => {
 });
 
 test('an entry for an unknown check is an error, unless it names another API or a rule of watches', () => {
-  const known = [entry('device.typo'), entry('platform.list.walk'), entry('device.b.watched')];
+  const known = ['device.typo', 'platform.list.walk', 'device.b.watched', 'device.t.watched'].map((id) => entry(id));
   const results = applyBaseline([sampleResult({ id: 'device.a' })], { known }, TODAY, suite);
-  expect(results.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual(['device.a pass', 'baseline:device.typo fixed']);
+  expect(results.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual([
+    'device.a pass',
+    'baseline:device.typo fixed',
+    'baseline:device.t.watched fixed',
+  ]);
   expect(exitCode(results)).toBe(2);
 });
 

@@ -127,8 +127,10 @@ function settle(result: CheckResult, entries: BaselineEntry[], today: string, ba
   };
 }
 
-/** Accepts rules that only `muster watch` has, because one baseline may serve both commands. */
-const isUnknown = (id: string, { ids }: Scope): boolean => !ids.includes(id) && !id.endsWith('.watched');
+/** Accepts the rule that only `muster watch` has of a requirement, because one baseline may serve both commands. */
+const isUnknown = (id: string, { ids }: Scope): boolean =>
+  !ids.includes(id) &&
+  !(id.endsWith('.watched') && ids.some((known) => `${known}.`.startsWith(id.slice(0, -'watched'.length))));
 
 const placeOf = (entry: BaselineEntry, { places }: Baseline): string =>
   places?.get(entry) ?? 'its entry in the baseline';

@@ -23,6 +23,11 @@ describe('plan', () => {
     expect(plan.narrowedBy).toEqual(['--fast']);
   });
 
+  it('keeps a check that waits only beside others in a fast run', () => {
+    const beside = suite<object>('device', [[declared('device.events.long-lived.beside', { slow: 'beside' })]]);
+    expect(makePlan(beside, { capabilities: none, fast: true }).narrowedBy).toEqual([]);
+  });
+
   it('names --read-only as the reason for leaving out checks that write', () => {
     const writing = declared('platform.group.tree', { needs: ['write'], writes: true });
     const platform = makePlan(suite<object>('platform', [[writing]]), { capabilities: none, readOnly: true });

@@ -143,7 +143,9 @@ test('a check knows its seed, its level, and the remaining time of the run', asy
   const clock = vi.spyOn(performance, 'now').mockReturnValue(1000);
   onTestFinished(() => clock.mockRestore());
   const known: unknown[] = [];
-  const note = async (t: CheckContext) => void known.push(t.lenient, t.seed, t.remainingMs(), t.leftMs(), t.runs);
+  const note = async (t: CheckContext) => {
+    known.push(t.lenient, t.seed, t.runTimeLeftMs(), t.checkTimeLeftMs(), t.runs);
+  };
   await ending(note);
   await ending(note, { level: 'SHOULD', deadline: 1500, replay: { seed: 7 }, runs: 3 });
   await ending(note, { deadline: 500 });

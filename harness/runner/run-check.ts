@@ -178,8 +178,8 @@ function toolsFor<Context>(
     seed,
     runSeed: run.seed,
     signal,
-    remainingMs: () => Math.max(0, (run.deadline ?? Number.POSITIVE_INFINITY) - performance.now()),
-    leftMs: () => Math.max(0, Math.min(limitAt, run.deadline ?? limitAt) - performance.now()),
+    runTimeLeftMs: () => Math.max(0, (run.deadline ?? Number.POSITIVE_INFINITY) - performance.now()),
+    checkTimeLeftMs: () => Math.max(0, Math.min(limitAt, run.deadline ?? limitAt) - performance.now()),
     runs,
   };
 }

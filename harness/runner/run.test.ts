@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NoAnswer, Unreachable } from '../client/errors.ts';
+import { NoAnswer, Unfinished, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
 import { declared, one, run } from './testing/checks.ts';
 import type { Check, CheckResult } from './types.ts';
@@ -12,6 +12,7 @@ describe('outcomes', () => {
   it.each([
     ['closed on us', new NoAnswer('GET /: closed'), 'fail'],
     ['refused', new Unreachable('GET /: refused'), 'blocked'],
+    ['larger than Muster reads', new Unfinished('GET /: a body larger than 16 MiB'), 'blocked'],
   ])('of a connection that is %s', async (_, error, expected) => {
     expect((await run([one(throwing(error))])).checks[0]?.outcome).toBe(expected);
   });

@@ -45,8 +45,8 @@ export interface Check<Context> {
   requirement: Requirement;
   needs?: readonly Capability[];
   sharing?: Sharing;
-  /** True if the check waits for seconds; `--fast` leaves it out. */
-  slow?: boolean;
+  /** True if the check waits for seconds; `--fast` leaves it out. `beside`: it ends with the checks beside it. */
+  slow?: boolean | 'beside';
   /** True if the check needs no answer of the target, e.g. a check of the discovery file. */
   runsWhenUnreachable?: boolean;
   /**
@@ -171,8 +171,8 @@ export interface CheckContext {
   undecided(reason: string): never;
   /** Counts observations for `least` of the check; requests, events and inputs are counted automatically. */
   saw(what: string, count?: number): void;
-  /** Ends the check as `blocked`, because its set-up failed. */
-  blocked(reason: string): never;
+  /** Ends the check as `blocked`, because its set-up failed, e.g. by `answer`. */
+  blocked(reason: string, answer?: { readonly status: number }): never;
   /**
    * Tests a predicate with random values from fast-check, and shrinks a failing value.
    * A predicate fails by `must` or a Violation; the finding names the counterexample, seed and path.
@@ -196,9 +196,9 @@ export interface CheckContext {
   /** Aborts when the run is interrupted or the check exceeds its time. */
   readonly signal: AbortSignal;
   /** Milliseconds left for the whole run (from `--max-time`); Infinity without a limit. */
-  remainingMs(): number;
+  runTimeLeftMs(): number;
   /** Milliseconds until the time limit blocks this check. */
-  leftMs(): number;
+  checkTimeLeftMs(): number;
   readonly runs: number;
   /** Path of the counterexample to replay with model commands (`fc.commands`). */
   readonly replayPath: string | undefined;

@@ -13,7 +13,7 @@ test('a directory refuses a second device of any process, and the first keeps pu
   await using on = await robot();
   await on.device.publish(1);
   const here = simulateDevice({ dir: on.dir, socket: `${on.dir}/b.sock` });
-  await expect(here).rejects.toThrow(DirectoryInUseError);
+  await expect(here).rejects.toMatchObject({ code: 'MUSTER_DIRECTORY_IN_USE' });
   await expect(here).rejects.toThrow(/robot is in use by another device of this process; give each device/);
   const settings = { device: { dir: on.dir, socket: `${on.dir}/b.sock` }, logLevel: 'silent' };
   await using elsewhere = new SupervisedDevice(settings);

@@ -38,7 +38,8 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
   #identity: Identity | undefined;
   #agent: Agent | undefined;
   #pendingWrites: Promise<void> | undefined;
-  #startingAgent: Agent | undefined;
+  /** Agent that starts or stops. */
+  #changing: Agent | undefined;
   #control: ControlServer | undefined;
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
@@ -116,16 +117,16 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
     const agent = this.#agent;
     if (agent) {
       this.#agent = undefined;
-      this.#stopping = agent.stop().finally(() => (this.#stopping = undefined));
+      this.#changing = agent;
+      this.#stopping = agent.stop().finally(() => (this.#stopping = this.#changing = undefined));
     }
     await this.#stopping;
   }
 
   /** Ends the agent like SIGKILL: breaks connections, flushes nothing, leaves the socket file. */
   kill(): void {
-    this.#pendingWrites = (this.#agent ?? this.#startingAgent)?.kill() ?? this.#pendingWrites;
-    this.#agent = undefined;
-    this.#startingAgent = undefined;
+    this.#pendingWrites = (this.#agent ?? this.#changing)?.kill() ?? this.#pendingWrites;
+    this.#agent = this.#changing = undefined;
   }
 
   async call<K extends AgentCall>(name: K, given: AgentCalls[K]['given']) {
@@ -180,10 +181,10 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
       directory?.release();
       throw startErrorOf('dir', error);
     }
-    this.#startingAgent = agent;
+    this.#changing = agent;
     await agent.start();
-    if (this.#startingAgent !== agent) throw new KilledError('the agent was killed while it started');
-    this.#startingAgent = undefined;
+    if (this.#changing !== agent) throw new KilledError('the agent was killed while it started');
+    this.#changing = undefined;
     this.#agent = agent;
   }
 

@@ -115,3 +115,18 @@ test('an agent killed during its start comes up at the next start', async () => 
     expect((await on.ask('/health')).status).toBe(200);
   }
 });
+
+test('a kill ends a stop that is under way', async () => {
+  for (let turns = 0; turns < 4; turns += 1) {
+    await using on = await robot();
+    await on.device.publish(3);
+    const stopping = on.device.stop();
+    for (let at = 0; at < turns; at += 1) await Promise.resolve();
+    on.device.kill();
+    await stopping.catch(() => undefined);
+    // A killed agent leaves its lock, which a stopped one removes.
+    expect(readlinkSync(`${on.dir}/lock`)).not.toBe('');
+    await on.device.start();
+    expect((await on.ask('/health')).status).toBe(200);
+  }
+});

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { defined } from '../../harness/common/defined.ts';
 import { http, targetUrl } from '../../harness/common/node-http.ts';
 import { untilSignal } from '../../harness/common/usage.ts';
-import type { Answer, ScriptedStream, Situation } from '../../harness/contract/situations.ts';
+import type { ScriptedAnswer, ScriptedStream, Situation } from '../../harness/contract/situations.ts';
 import { DEVICE_API_PREFIX } from '../../harness/contract/versions.ts';
 import { referenceBehaviour } from './behaviour.ts';
 import { asStartError } from './options.ts';
@@ -15,7 +15,7 @@ export type StepListener = (who: 'client' | 'server', what: string) => void;
 const EVENTS_PATH = `${DEVICE_API_PREFIX}/events`;
 
 export class ScenarioPlayer implements AsyncDisposable {
-  readonly #answers: readonly Answer[];
+  readonly #answers: readonly ScriptedAnswer[];
   readonly #tell: StepListener;
   readonly #listeners: DeviceListener[] = [];
   readonly #server = http.createServer((request, response) => void this.#take(request, response));

@@ -240,9 +240,9 @@ function remove(id: string): Deployment {
 
 const PREFIX = '/v0.2';
 
-type Answer = (request: http.IncomingMessage, response: http.ServerResponse) => Promise<void> | void;
+type Handler = (request: http.IncomingMessage, response: http.ServerResponse) => Promise<void> | void;
 
-const deviceApi: Answer = async (request, response) => {
+const deviceApi: Handler = async (request, response) => {
   if (token !== undefined) requireToken(token, request.headers.authorization);
   const { pathname, searchParams } = new URL((request.url ?? '').replace(/^\/+/, '/'), 'http://device');
   const serves = { [`${PREFIX}/deployments/current`]: sendCurrent, [`${PREFIX}/events`]: stream }[pathname];
@@ -323,7 +323,7 @@ function send(response: http.ServerResponse, status: number, body: unknown): voi
   response.writeHead(status, headers).end(JSON.stringify(body));
 }
 
-const serverFor = (answer: Answer): http.Server =>
+const serverFor = (answer: Handler): http.Server =>
   http.createServer(async (request, response) => {
     try {
       await answer(request, response);
@@ -334,7 +334,7 @@ const serverFor = (answer: Answer): http.Server =>
     }
   });
 
-async function listen(socket: string, answer: Answer): Promise<void> {
+async function listen(socket: string, answer: Handler): Promise<void> {
   fs.rmSync(socket, { force: true });
   await once(serverFor(answer).listen(socket), 'listening');
 }
@@ -375,7 +375,7 @@ function compact(): object {
   return { earliest_id: log.earliest, latest_id: log.latest };
 }
 
-const control: Answer = async (request, response) => {
+const control: Handler = async (request, response) => {
   const text = Buffer.concat(await request.toArray()).toString();
   const body = text === '' ? {} : JSON.parse(text);
   const asked = `${request.method} ${request.url}`;

@@ -79,7 +79,10 @@ const checks = checkCommand({
   async open(args, opening) {
     const { openPlatformTarget } = await import('../../targets/open-platform.ts');
     const target = { ...platformTarget(args, opening), ...firstAnswer(args, opening) };
-    return openPlatformTarget({ ...target, readOnly: isReadOnly(args) });
+    const opened = await openPlatformTarget({ ...target, readOnly: isReadOnly(args) });
+    if (!opened.readOnly && opened.unreachable === undefined)
+      opening.notify('muster: records that this run makes stay on the platform; --dry-run counts them');
+    return opened;
   },
 });
 

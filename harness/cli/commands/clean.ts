@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { NoAnswer, Unreachable } from '../../client/errors.ts';
+import { NoAnswer, Unfinished, Unreachable } from '../../client/errors.ts';
 import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import { defined } from '../../common/defined.ts';
@@ -38,8 +38,9 @@ export const cleanPlatform = command({
     try {
       return await clean(http, isDry);
     } catch (error) {
-      if (!(error instanceof NoAnswer || error instanceof Unreachable || error instanceof NoListError)) throw error;
-      process.stderr.write(`muster: ${printableLine(error.message)}\n`);
+      const isSilent = error instanceof NoAnswer || error instanceof Unfinished || error instanceof Unreachable;
+      if (!(isSilent || error instanceof NoListError)) throw error;
+      process.stderr.write(`muster: ${printableLine((error as Error).message)}\n`);
       return EXIT.incomplete;
     } finally {
       await http.close();
@@ -66,12 +67,12 @@ async function clean(http: HttpClient, isDry: boolean): Promise<number> {
   }
   const { archived, stay, failed } = outcomes;
   const kept = await Promise.all(
-    ['groups', 'config_types', 'releases'].map(async (collection) => {
+    ['groups', 'config_types'].map(async (collection) => {
       const items = await allOf(http, `/${collection}`).catch((error: unknown) => {
         if (error instanceof NoListError) return [];
         throw error;
       });
-      const named = items.filter((item) => ['name', 'slug', 'version'].some((field) => isOwnName(String(item[field]))));
+      const named = items.filter((item) => ['name', 'slug'].some((field) => isOwnName(String(item[field]))));
       return `${named.length} ${collection}`;
     }),
   );
@@ -80,6 +81,9 @@ async function clean(http: HttpClient, isDry: boolean): Promise<number> {
     ? `${open.length} deployments are not archived yet`
     : `${archived} of ${open.length} deployments archived${left}`;
   const stays = [`${devices.length} devices`, ...kept].join(', ').replaceAll('_', ' ');
-  process.stdout.write(`${done}.\nThe API removes nothing, so these stay, with muster in their names: ${stays}.\n`);
+  process.stdout.write(
+    `${done}.\nThe API removes nothing, so these stay, with muster in their names: ${stays}.\n` +
+      'Releases stay too; their versions do not tell who made them.\n',
+  );
   return failed === 0 ? EXIT.conformant : EXIT.incomplete;
 }

@@ -64,9 +64,9 @@ export const replay = command({
   },
 });
 
-/** Changes to the folder of `muster.yaml` if the run was made there. Resolves with the typed options for it. */
+/** Changes to the folder of the run: the caller's, or that of `muster.yaml`. Resolves with the typed options for it. */
 async function besideRun({ api, options }: ReplayableReport, anew: ParsedCommand, { from, parse }: CommandContext) {
-  const folder = isRemembered(api, options) ? undefined : (await parse(['check', api], from))?.config?.folder;
+  const folder = isRemembered(api, options) ? undefined : ((await parse(['check', api], from))?.config?.folder ?? from);
   if (folder !== undefined && isRemembered(api, options, process.env, folder)) process.chdir(folder);
   return typedFrom(from, anew);
 }

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { useFolder } from '../testing/muster.ts';
-import { makeAuthority } from './authority.ts';
+import { issuingAuthority, makeAuthority } from './authority.ts';
 
 const at = useFolder();
 const made = makeAuthority();
@@ -19,6 +19,11 @@ test('each authority is a new one, and its server certificate is valid for a day
   expect(cert.validFromDate.getTime()).toBeLessThan(Date.now());
   expect(cert.validToDate.getTime()).toBeGreaterThan(Date.now() + 86_400_000);
   expect(makeAuthority().ca).not.toBe(made.ca);
+});
+
+test.each(['2026-12-01', '2049-12-28', '2050-01-03'])('a certificate of %s is valid for a week from then', (day) => {
+  const { validToDate } = new X509Certificate(issuingAuthority().issue(new Date(day)).cert);
+  expect(validToDate.getTime() - Date.parse(day)).toBe(7 * 86_400_000);
 });
 
 test('OpenSSL accepts the certificate chain in strict mode', (context) => {

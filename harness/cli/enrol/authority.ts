@@ -85,9 +85,11 @@ const extension = (id: string, isCritical: boolean, value: Buffer): Buffer =>
 const nameOf = (text: string): Buffer =>
   sequence(tagged(0x31, sequence(oid('2.5.4.3'), tagged(0x0c, Buffer.from(text)))));
 
-/** Encodes a date as UTCTime (RFC 5280), whose years have two digits and reach 2049. */
-const time = (at: number): Buffer =>
-  tagged(0x17, Buffer.from(`${new Date(at).toISOString().replace(/^20|[-:T]|\.\d+/g, '')}`));
+/** Encodes a date as UTCTime, whose years have two digits, until 2049, and as GeneralizedTime after it (RFC 5280). */
+function time(at: number): Buffer {
+  const digits = new Date(at).toISOString().replaceAll(/[-:T]|\.\d+/g, '');
+  return digits < '2050' ? tagged(0x17, Buffer.from(digits.slice(2))) : tagged(0x18, Buffer.from(digits));
+}
 
 const spki = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
 const keyIdentifier = (key: KeyObject): Buffer => createHash('sha1').update(spki(key)).digest();

@@ -119,13 +119,12 @@ const DEAF: readonly string[] = [
   // A busy machine may break the first connection and so fail these checks.
   'system.ping',
   'system.ping.offline',
-  'system.soak',
+  'system.agreement',
 ];
 const RED: ReadonlySet<string> = new Set(['fail', 'warn', 'known']);
 
 /** Checks that may see too few events, because each event needs a deployment through the platform. */
 const SLOW: readonly string[] = [
-  'device.events.after-wins.expired',
   'device.events.framing-safe',
   'device.events.slow-reader',
   'device.events.slow-reader.complete',

@@ -4,7 +4,7 @@ import { referenceBehaviour as clientReference } from '../../../simulators/clien
 import { runClient } from '../../../simulators/client/run.ts';
 import { eventually, scratch } from '../../../simulators/common/testing/scratch.ts';
 import { clientDefects } from '../../../simulators/defects/client/index.ts';
-import { named, type Variant } from '../../../simulators/defects/define.ts';
+import { findByName, type Variant } from '../../../simulators/defects/define.ts';
 import { deviceDefects, deviceVariants } from '../../../simulators/defects/device/index.ts';
 import { platformDefects, platformVariants } from '../../../simulators/defects/platform/index.ts';
 import {
@@ -24,7 +24,7 @@ import type { ServerAddress, Traffic } from '../../watch/traffic.ts';
 import { type TransportKind, type WatchedApi, watchSuite } from '../watching/suite.ts';
 
 const planted = <B>(all: readonly Variant<B>[], name: string | undefined, to: B): B =>
-  name === undefined ? to : named('defect or variant', all, name).behaviour(to);
+  name === undefined ? to : findByName('defect or variant', all, name).behaviour(to);
 
 type Watched = Awaited<ReturnType<typeof watch>>;
 

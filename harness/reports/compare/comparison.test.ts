@@ -99,6 +99,15 @@ it.each<[before: CheckResult['outcome'], now: CheckResult['outcome'], code: numb
   expect(shown(comparison).text).toContain(said);
 });
 
+it.each([
+  ['warn', 1, 0],
+  ['warn', 2, 1],
+  ['fail', 1, 1],
+] as const)('a requirement that held, then %s at %i of 2 tries, is exit %i', (outcome, failed, code) => {
+  const rate = { times: 2, failed, alone: { times: 1, failed: 0 } };
+  expect(judged(compare([run('a', frame('pass')), run('b', { ...frame(outcome), rate })]), 'regressions')).toBe(code);
+});
+
 it('a regression is red even when other checks are undecided', () => {
   const before = run('a', frame('pass'), { id: 'device.a' });
   expect(judged(compare([before, run('b', frame('fail'))]), 'regressions')).toBe(1);

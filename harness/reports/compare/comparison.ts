@@ -82,6 +82,10 @@ function changesTo(
   const [before, now] = entries.slice(to - 1, to + 1);
   const from = (was: Outcomes, is: Outcomes): RequirementRow[] =>
     requirements.filter(({ outcomes }) => was.has(outcomes[to - 1]) && is.has(outcomes[to]));
+  const isSeldom = ({ outcomes, findings }: RequirementRow): boolean => {
+    const { times = 0, failed = 0 } = findings[to]?.rate ?? {};
+    return outcomes[to] === 'warn' && failed < times;
+  };
   const isDue = ({ id, outcomes }: RequirementRow): boolean => {
     const lacking = outcomes[to] === undefined ? now : outcomes[to - 1] === undefined ? before : undefined;
     const term = terms.get(id);
@@ -95,7 +99,8 @@ function changesTo(
     checks: Math.max(listed.length, before?.size ?? 0, now?.size ?? 0),
     both: both.length,
     flaky: both.filter(({ outcomes }) => outcomes.slice(to - 1, to + 1).includes('flaky')).length,
-    regressions: [...from(HELD, BROKEN), ...from(WARNED, FAILED)],
+    // A SHOULD that fails now and then may have done so before, unseen.
+    regressions: [...from(HELD, BROKEN).filter((row) => !isSeldom(row)), ...from(WARNED, FAILED)],
     undecided: lost.filter(isDue),
     undecidedBefore: gained.filter(isDue),
     inOneSet: [...lost, ...gained].filter((row) => !isDue(row)),
@@ -152,8 +157,8 @@ function requirementRows(entries: readonly Entry[]): RequirementRow[] {
     );
 }
 
-function saidOf({ expected, actual, reason, consequence_of }: EntryCheck): Said | undefined {
-  const said: Said = defined({ expected, actual, reason, consequence_of });
+function saidOf({ expected, actual, reason, consequence_of, rate }: EntryCheck): Said | undefined {
+  const said: Said = defined({ expected, actual, reason, consequence_of, rate });
   return Object.keys(said).length === 0 ? undefined : said;
 }
 

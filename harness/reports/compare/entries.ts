@@ -23,7 +23,7 @@ export type EntryCheck = Pick<CheckResult, 'id' | 'level' | 'section' | 'outcome
   observed?: readonly Observed[];
 };
 
-export type Said = Pick<CheckResult, 'expected' | 'actual' | 'reason' | 'consequence_of'>;
+export type Said = Pick<CheckResult, 'expected' | 'actual' | 'reason' | 'consequence_of' | 'rate'>;
 
 /** Sorts the files of a folder by the start of their run. Throws UsageError with the file. */
 export function readEntries(paths: readonly string[]): Entry[] {

@@ -12,7 +12,7 @@ import { COLOURS, plural, SYMBOLS } from '../findings.ts';
 import { verdict } from '../verdict.ts';
 
 /** `unknown`: undecided, expired or missing evidence. */
-type Answer = 'yes' | 'no' | 'unknown';
+type FitAnswer = 'yes' | 'no' | 'unknown';
 
 interface Subject {
   name: string;
@@ -27,7 +27,7 @@ interface Evidence {
   subject: Subject;
   platform?: Subject;
   capabilities: readonly string[];
-  answer: Answer;
+  answer: FitAnswer;
   words: string;
 }
 
@@ -98,13 +98,13 @@ interface Piece extends Subject {
 
 interface Pair {
   pieces: readonly [Piece, Piece];
-  answer: Answer;
+  answer: FitAnswer;
   why: string;
 }
 
 export interface Fit {
   pairs: readonly Pair[];
-  answer: Answer;
+  answer: FitAnswer;
   code: number;
   meaning: string;
   /** Runs that decide nothing, because they name no subject. */
@@ -126,7 +126,7 @@ function decided(evidence: readonly Evidence[], wanted: Wanted): Omit<Fit, 'unna
     ...[...agents, ...platforms].flatMap((server) => clients.flatMap((client) => byContract(server, client, evidence))),
   ].map((pair) => ({ ...pair, why: pair.pieces.find(({ missing }) => missing)?.missing ?? pair.why }));
   const of = (some: number, what: string): string => `${what}: ${some} of ${plural(pairs.length, 'pair')}`;
-  const count = (answer: Answer): number => pairs.filter((pair) => pair.answer === answer).length;
+  const count = (answer: FitAnswer): number => pairs.filter((pair) => pair.answer === answer).length;
   if (count('no') > 0) return { pairs, answer: 'no', code: EXIT.nonconformant, meaning: of(count('no'), 'do not fit') };
   if (count('yes') === pairs.length && pairs.length > 0)
     return { pairs, answer: 'yes', code: EXIT.conformant, meaning: of(pairs.length, 'fit') };
@@ -203,8 +203,8 @@ function byContract(server: Piece, client: Piece, evidence: readonly Evidence[])
   return { pieces, answer: ofServer.answer === 'yes' ? ofClient.answer : ofServer.answer, why };
 }
 
-const OUTCOME_OF = { yes: 'pass', no: 'fail', unknown: 'undecided' } as const satisfies Record<Answer, string>;
-const WORDS: Record<Answer, string> = { yes: 'FITS', no: 'DOES NOT FIT', unknown: 'NOT KNOWN TO FIT' };
+const OUTCOME_OF = { yes: 'pass', no: 'fail', unknown: 'undecided' } as const satisfies Record<FitAnswer, string>;
+const WORDS: Record<FitAnswer, string> = { yes: 'FITS', no: 'DOES NOT FIT', unknown: 'NOT KNOWN TO FIT' };
 
 const DIGITS = 12;
 

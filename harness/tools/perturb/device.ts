@@ -16,7 +16,7 @@ import {
   withHeader,
   withoutParameter,
 } from './forward.ts';
-import { isWithin, type Perturbation, subjectOf } from './perturbation.ts';
+import { groupOf, isWithin, type Perturbation } from './perturbation.ts';
 
 const CURRENT = 'GET /deployments/current';
 const LAST = 'last-event-id';
@@ -57,10 +57,10 @@ export class DeviceChanges extends Changes {
     const isIn = isWithin(cell, { operation, connection: exchange.connection, restarted: this.restarted });
     if (operation === 'GET /events') return this.#stream(exchange, isIn, signal);
     const answer = await this.ask(exchange);
-    const subject = subjectOf(kind);
+    const group = groupOf(kind);
     const activity = valueAt(jsonOf(answer), ['activity_status']);
     const isShown = operation === CURRENT && answer.status === 200 && (cell.activity ?? activity) === activity;
-    if (!isIn || (subject !== 'json' && !(isShown && (subject === 'member' || subject === 'status')))) return answer;
+    if (!isIn || (group !== 'json' && !(isShown && (group === 'member' || group === 'status')))) return answer;
     this.trace('v');
     return this.changed(answer, (body) => {
       if (path === undefined) makeStale(body, this.#before);
@@ -75,7 +75,7 @@ export class DeviceChanges extends Changes {
     const hasHeader = last !== undefined;
     const cursor = query.has('after') ? (hasHeader ? 'both' : 'query') : hasHeader ? 'header' : 'none';
     const isIn = isDue && isWithin(cell, { cursor, typed: query.has('types'), stream: this.#streams });
-    if (isIn && subjectOf(kind) !== 'frame') this.trace('v');
+    if (isIn && groupOf(kind) !== 'frame') this.trace('v');
     let made = isIn ? changedStreamRequest(this.it, exchange) : exchange;
     let stream = await this.open(made, this.upstream, signal);
     if (isIn && kind === 'let-through' && stream.statusCode === 410) {
@@ -92,7 +92,7 @@ export class DeviceChanges extends Changes {
       return this.refusal();
     }
     const headers = endToEnd(stream.rawHeaders);
-    const isFramed = ['frame', 'stream', 'json', 'member'].includes(subjectOf(kind));
+    const isFramed = ['frame', 'stream', 'json', 'member'].includes(groupOf(kind));
     const media = isIn && kind === 'media' ? withHeader(headers, 'content-type', 'application/json') : headers;
     return { stream, isIn: isIn && isFramed, headers: media };
   }
@@ -196,7 +196,7 @@ export class Frames {
 
   #block(block: string): void {
     const { kind } = this.#it;
-    if (['stream', 'json'].includes(subjectOf(kind))) {
+    if (['stream', 'json'].includes(groupOf(kind))) {
       const made = writtenBlock(this.#it, block);
       this.#trace(made === block ? 'v' : 'a');
       this.#send(made);

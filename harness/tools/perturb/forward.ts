@@ -2,7 +2,7 @@ import http from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { isObject } from '../../common/lenient.ts';
 import { type Json, writtenAs } from './change.ts';
-import { type Perturbation, subjectOf } from './perturbation.ts';
+import { groupOf, type Perturbation } from './perturbation.ts';
 
 export type Upstream = { socketPath: string } | { host: string; port: number };
 
@@ -137,7 +137,7 @@ export abstract class Changes {
       return this.applied({ ...answer, headers: withHeader(answer.headers, 'content-type', 'text/plain') });
     const body = jsonOf(answer);
     const before = JSON.stringify(body);
-    const isWriting = subjectOf(kind) === 'json';
+    const isWriting = groupOf(kind) === 'json';
     if (!isWriting && isObject(body)) change(body);
     const made = isWriting && body !== undefined ? writtenAs(kind, body) : JSON.stringify(body);
     return made === undefined || (made === before && !isWriting)

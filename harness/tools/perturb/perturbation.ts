@@ -117,23 +117,23 @@ const KINDS = {
     'data-split': 'data over several lines',
   },
 } as const;
-export type Subject = keyof typeof KINDS;
-export type Kind = { [S in Subject]: keyof (typeof KINDS)[S] }[Subject];
+export type KindGroup = keyof typeof KINDS;
+export type Kind = { [S in KindGroup]: keyof (typeof KINDS)[S] }[KindGroup];
 
-const SUBJECTS = new Map(
-  (Object.keys(KINDS) as Subject[]).flatMap((subject) => kindsOf(subject).map((kind) => [kind, subject] as const)),
+const GROUPS = new Map(
+  (Object.keys(KINDS) as KindGroup[]).flatMap((group) => kindsOf(group).map((kind) => [kind, group] as const)),
 );
-export const subjectOf = (kind: Kind): Subject => SUBJECTS.get(kind) as Subject;
+export const groupOf = (kind: Kind): KindGroup => GROUPS.get(kind) as KindGroup;
 
-export function kindsOf(...subjects: readonly Subject[]): Kind[] {
-  return subjects.flatMap((subject) => Object.keys(KINDS[subject]) as Kind[]);
+export function kindsOf(...groups: readonly KindGroup[]): Kind[] {
+  return groups.flatMap((group) => Object.keys(KINDS[group]) as Kind[]);
 }
 
 export const descriptionOf = (kind: Kind): string =>
-  (KINDS[subjectOf(kind)] as Readonly<Record<string, string>>)[kind] ?? '';
+  (KINDS[groupOf(kind)] as Readonly<Record<string, string>>)[kind] ?? '';
 
 /** True for a legal change, which breaks no promise of the specification. */
-export const isOpen = (kind: Kind): boolean => ['json', 'bytes', 'stream'].includes(subjectOf(kind));
+export const isOpen = (kind: Kind): boolean => ['json', 'bytes', 'stream'].includes(groupOf(kind));
 
 export const sometimes = <T>(chance: Random, probability: number, values: readonly T[]): T | undefined =>
   chance.chance(probability) ? chance.pick(values) : undefined;

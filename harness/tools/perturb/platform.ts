@@ -11,7 +11,7 @@ import {
   withHeader,
   withoutParameter,
 } from './forward.ts';
-import { type Cell, type Form, isWithin, type Perturbation, subjectOf } from './perturbation.ts';
+import { type Cell, type Form, groupOf, isWithin, type Perturbation } from './perturbation.ts';
 
 const VERSION = 'service-version';
 const KEY = 'x-api-key';
@@ -76,16 +76,16 @@ export class PlatformChanges extends Changes {
 
   async answer(exchange: Exchange): Promise<Answer> {
     const { kind, cell } = this.it;
-    const subject = subjectOf(kind);
+    const group = groupOf(kind);
     if (kind === 'stale' && WRITE.test(`${exchange.method} ${parts(exchange.url).path}`))
       await this.#lookBefore(exchange);
     if (!requestInCell(cell, exchange)) return this.#forward(exchange);
     this.trace('v');
-    if (subject === 'request') return this.#changedByRequest(exchange);
+    if (group === 'request') return this.#changedByRequest(exchange);
     // A refused write must have no effect.
     if (kind === 'refused' && exchange.method !== 'GET') return this.refusal();
     const answer = await this.#forward(exchange);
-    if (subject !== 'json' && answer.status >= 300) return answer;
+    if (group !== 'json' && answer.status >= 300) return answer;
     return this.changed(answer, (body) => this.#change(body, exchange));
   }
 
@@ -109,7 +109,7 @@ export class PlatformChanges extends Changes {
     const page = Array.isArray(body['data']) && body['object'] === 'list' ? (body['data'] as unknown[]) : undefined;
     if (kind === 'counted') {
       if (page !== undefined && !Object.hasOwn(body, 'total_count')) body['total_count'] = page.length;
-    } else if (subjectOf(kind) === 'page') {
+    } else if (groupOf(kind) === 'page') {
       if (page === undefined) return;
       if (kind === 'creation-undone') body['data'] = page.filter((each) => !this.#created.has(valueAt(each, ['id'])));
       else changePage(page, kind, item ?? 'first');

@@ -12,7 +12,7 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeviceChanges, Frames, type Stream } from './device.ts';
 import { type Answer, type Exchange, endToEnd, type Trace } from './forward.ts';
-import { type Kind, type Perturbation, subjectOf } from './perturbation.ts';
+import { groupOf, type Kind, type Perturbation } from './perturbation.ts';
 import { PlatformChanges } from './platform.ts';
 
 export interface Plan {
@@ -116,7 +116,7 @@ const responder =
   async (exchange, response, signal) => {
     const answer = await api.answer(exchange, signal);
     if (it.kind === 'slower') await sleep(SLOWER_MS);
-    if (subjectOf(it.kind) === 'bytes') trace('a');
+    if (groupOf(it.kind) === 'bytes') trace('a');
     if ('stream' in answer) await pipe(it, answer, response, { device: api as DeviceChanges, trace, signal });
     else send(it.kind, response, answer);
   };

@@ -41,7 +41,7 @@ function follow<D extends object>(onDocument: (document: D) => void, onConnectio
 }
 
 /** Rejects with the server's error message. */
-export async function act<R = unknown>(name: string, body: object = {}): Promise<R> {
+export async function runAction<R = unknown>(name: string, body: object = {}): Promise<R> {
   const response = await fetch(`./actions/${name}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -80,7 +80,7 @@ export function ActionButton({ name, label, body, tone, disabled = false, title,
   const click = async (): Promise<void> => {
     setBusy(true);
     try {
-      const answer = await act(name, body?.() ?? {});
+      const answer = await runAction(name, body?.() ?? {});
       announce(done === undefined ? `${label}: done` : done(answer as never));
     } catch (error) {
       announce(`${label}: ${error instanceof Error ? error.message : String(error)}`, 'wrong');

@@ -3,7 +3,6 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { Chart, type Curve, type Stretch } from '../chart.ts';
 import {
   ActionButton,
-  act,
   Card,
   Choice,
   Facts,
@@ -11,6 +10,7 @@ import {
   noneIn,
   openPage,
   type PageProps,
+  runAction,
   textTo,
   thousands,
 } from '../shell.ts';
@@ -250,7 +250,7 @@ function RobotCard({ index, ended, onClose }: { index: number; ended: boolean; o
     let timer = 0;
     let closed = false;
     const look = async (): Promise<void> => {
-      const seen = await act<RobotDetail>('robot', { index }).catch(() => undefined);
+      const seen = await runAction<RobotDetail>('robot', { index }).catch(() => undefined);
       if (closed) return;
       if (seen !== undefined) setRobot(seen);
       timer = setTimeout(() => void look(), EVERY_MS);

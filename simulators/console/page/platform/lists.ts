@@ -2,7 +2,6 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import {
   ActionButton,
-  act,
   announce,
   bytes,
   Card,
@@ -12,6 +11,7 @@ import {
   newest,
   noneIn,
   type PageProps,
+  runAction,
   TONES,
   textTo,
   thousands,
@@ -197,7 +197,7 @@ export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
   const toggle = async (number: number): Promise<void> => {
     if (open?.line.number === number) return setOpen(undefined);
     try {
-      setOpen(await act<Exchange>('exchange', { number }));
+      setOpen(await runAction<Exchange>('exchange', { number }));
     } catch (error) {
       announce(error instanceof Error ? error.message : String(error), 'wrong');
     }
