@@ -57,3 +57,4 @@ process.on('disconnect', async () => {
 });
 // Ignores interrupts, which a terminal sends to every process; only the coordinator reacts.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+process.on('SIGUSR2', () => process.exit());

@@ -119,13 +119,16 @@ function startWorker(config: WorkerConfig, tell: Tell, silentMs = 60_000): Worke
     return (await channel.call({ method, args } as WorkerCall)) as Result<M>;
   }
   const stop = async (how: StopMode): Promise<void> => {
-    // Kills without cleanup, because the fleet removes the robots' files.
-    if (how === 'abandon') return killed(child);
     // Stopping thousands of robots takes up to a minute.
-    const late = setTimeout(() => child.kill('SIGKILL'), 60_000);
+    const late = setTimeout(() => child.kill('SIGKILL'), how === 'abandon' ? 2000 : 60_000);
     try {
-      await call('stop', how).catch(() => {});
-      if (child.connected) child.disconnect();
+      if (how === 'abandon')
+        // Ends without cleanup, because the fleet removes the robots' files, but never while a key is being written.
+        child.kill('SIGUSR2');
+      else {
+        await call('stop', how).catch(() => {});
+        if (child.connected) child.disconnect();
+      }
       await whenExited(child);
     } finally {
       clearTimeout(late);
