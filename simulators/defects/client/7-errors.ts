@@ -155,10 +155,21 @@ export const variants = [
     };
   }),
   variant('errors-by-exit-code', 'Tells errors by its exit code alone.', {
-    calls: ({ failed }) => ({ failed: (error, access) => ({ ...failed(error, access), lines: [] }) }),
+    calls: ({ failed }) => ({
+      failed: (error, access) => {
+        const output = failed(error, access);
+        // Keeps the line of a client whose exit code tells nothing.
+        return output.code === 0 ? output : { ...output, lines: [] };
+      },
+    }),
   }),
   variant('errors-by-line', 'Tells errors by a line, and ends with success.', {
-    calls: ({ failed }) => ({ failed: (error, access) => ({ ...failed(error, access), code: 0 }) }),
+    calls: ({ failed }) => ({
+      failed: (error, access) => {
+        const output = failed(error, access);
+        return output.lines.length === 0 ? output : { ...output, code: 0 };
+      },
+    }),
   }),
   variant('errors-with-body', 'Repeats the body of an error.', {
     calls: ({ value }) => ({
