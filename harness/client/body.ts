@@ -17,7 +17,7 @@ import {
 } from 'node:zlib';
 import { Bytes } from '../common/bytes.ts';
 import type { Patience } from '../common/waiting.ts';
-import { NoAnswer, Unfinished } from './errors.ts';
+import { BodyTooLarge, NoAnswer } from './errors.ts';
 
 interface Coding {
   unpack(bytes: Buffer, limit: { maxOutputLength: number }): Promise<Buffer>;
@@ -87,7 +87,7 @@ export class BodyReader {
   #turn: Promise<unknown> = Promise.resolve();
   #unpacking: Promise<unknown> = Promise.resolve();
 
-  /** Renews `patience` with each chunk. Throws Unfinished above 16 MiB. */
+  /** Renews `patience` with each chunk. Throws BodyTooLarge above 16 MiB. */
   async read(body: Readable, patience: Patience): Promise<Buffer> {
     const bytes = new Bytes(LARGEST_BODY);
     const over = Promise.withResolvers<void>();
@@ -101,7 +101,7 @@ export class BodyReader {
           await patience.hold(before);
         }
         patience.renew();
-        if (!bytes.append(piece as Buffer)) throw new Unfinished(`a body larger than ${LARGEST_BODY / MIB} MiB`);
+        if (!bytes.append(piece as Buffer)) throw new BodyTooLarge(`a body larger than ${LARGEST_BODY / MIB} MiB`);
       }
       return bytes.view();
     } catch (error) {
@@ -119,7 +119,7 @@ export class BodyReader {
   }
 }
 
-/** Decodes codings up to the first unknown one. Throws NoAnswer for an invalid body, Unfinished above 16 MiB. */
+/** Decodes codings up to the first unknown one. Throws NoAnswer for an invalid body, BodyTooLarge above 16 MiB. */
 async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buffer> {
   const codings = contentEncoding.split(',').map((coding) => coding.trim().toLowerCase());
   let body = bytes;
@@ -131,7 +131,7 @@ async function withoutCodings(bytes: Buffer, contentEncoding = ''): Promise<Buff
     } catch (error) {
       const isLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
       const why = isLarge ? `larger than ${LARGEST_BODY / MIB} MiB, once it is unpacked` : `that is no ${coding}`;
-      throw new (isLarge ? Unfinished : NoAnswer)(`a body ${why}`, { cause: error });
+      throw new (isLarge ? BodyTooLarge : NoAnswer)(`a body ${why}`, { cause: error });
     }
   }
   return body;

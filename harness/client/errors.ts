@@ -27,6 +27,9 @@ export class NoAnswerInTime extends NoAnswer {}
 /** Answer or event above a size limit, or answer still coming at the time limit; a check cannot judge the target. */
 export class Unfinished extends NamedError {}
 
+/** Body above the size limit; a finding where every correct target gives a short one, e.g. a single deployment. */
+export class BodyTooLarge extends Unfinished {}
+
 const LIMITS: Readonly<Record<string, string>> = {
   EMFILE: 'this process may open no more files; raise `ulimit -n`',
   ENFILE: 'this machine may open no more files; raise `fs.file-max`',

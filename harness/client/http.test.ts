@@ -7,7 +7,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { localhostTls } from '../common/testing/localhost-tls.ts';
 import { served } from '../common/testing/servers.ts';
-import { NoAnswer, Unfinished, Unreachable } from './errors.ts';
+import { BodyTooLarge, NoAnswer, Unfinished, Unreachable } from './errors.ts';
 import { HttpClient } from './http.ts';
 import { clientOf } from './testing/served.ts';
 
@@ -112,7 +112,7 @@ describe('a packed answer', () => {
     ['gzip, gzip', 'a body larger than 16 MiB, once', gzipSync(gzipSync(Buffer.alloc(2 ** 26)))],
   ])('in %s is no answer, or above a limit of Muster: %s', async (coding, why, body) => {
     const error = await (await packed(coding, body)).get('/').catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(why.includes('larger') ? Unfinished : NoAnswer);
+    expect(error).toBeInstanceOf(why.includes('larger') ? BodyTooLarge : NoAnswer);
     expect(String(error)).toContain(why);
   });
 });

@@ -9,7 +9,16 @@ import { type OutOfPatience, Patience } from '../common/waiting.ts';
 import { BodyReader } from './body.ts';
 import { type Connecting, type Endpoint, EndpointAgent, hostOf, openSocket } from './connection.ts';
 import type { Form } from './equivalent-forms.ts';
-import { classify, errorOf, NoAnswer, NoAnswerInTime, Unfinished, Unreachable, wasClosed } from './errors.ts';
+import {
+  BodyTooLarge,
+  classify,
+  errorOf,
+  NoAnswer,
+  NoAnswerInTime,
+  Unfinished,
+  Unreachable,
+  wasClosed,
+} from './errors.ts';
 import { arranged, evidentIn } from './known-clients.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
@@ -157,7 +166,7 @@ export class HttpClient {
     return this.request({ ...options, path, method: 'POST', ...defined({ body }) });
   }
 
-  /** Throws Unreachable, LimitReached, NoAnswer or, above 16 MiB or after six times `timeoutMs`, Unfinished. */
+  /** Throws Unreachable, LimitReached, NoAnswer, BodyTooLarge or, after six times `timeoutMs`, Unfinished. */
   async request(request: HttpRequest): Promise<HttpResponse> {
     const exchange = this.#begin(request, LONGEST_ANSWER);
     try {
@@ -333,8 +342,8 @@ export class HttpClient {
     if (this.signal?.aborted === true) return errorOf(error);
     const failure = over.signal.aborted
       ? timedOut(what, stage, over.signal.reason as OutOfPatience, timeoutMs)
-      : error instanceof NoAnswer || error instanceof Unfinished
-        ? new (error instanceof NoAnswer ? NoAnswer : Unfinished)(`${what}: ${error.message}`, { cause: error })
+      : error instanceof NoAnswer || error instanceof BodyTooLarge
+        ? new (error instanceof NoAnswer ? NoAnswer : BodyTooLarge)(`${what}: ${error.message}`, { cause: error })
         : classify(error, what);
     this.recorder.failed(recorded, failure.message);
     return failure;

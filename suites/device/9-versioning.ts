@@ -1,5 +1,4 @@
 /** Section 9: the version prefix of the path. */
-import { Unfinished } from '../../harness/client/errors.ts';
 import type { HttpResponse } from '../../harness/client/http.ts';
 import type { EventStream } from '../../harness/client/sse.ts';
 import { Violation } from '../../harness/runner/violation.ts';
@@ -42,7 +41,7 @@ check(prefix, { profile: 'core', essential: true, outsideApi: true }, async (t: 
 const rootOf = ({ http }: Device): string => http.basePath.replace(/\/v0\.2$/, '');
 
 const answerAt = (t: Device, basePath: string): Promise<HttpResponse | undefined> =>
-  request(t, { path: basePath + CURRENT, absolute: true }).catch(ignoring(Violation, Unfinished));
+  request(t, { path: basePath + CURRENT, absolute: true }).catch(ignoring(Violation));
 
 const streamAt = (streams: Streams, t: Device, basePath = t.http.basePath): Promise<EventStream | undefined> =>
   streams.try({}, t.http.with({ basePath })).catch(ignoring(Violation));

@@ -63,3 +63,12 @@ it.for([
   const { actual = '', ...result } = await runNamed(target, 'device.robust.requests');
   expect([result.outcome, actual]).toEqual([outcome, expect.stringMatching(statuses ?? /^$/)]);
 });
+
+it('a body of more than 16 MiB in place of one deployment is a finding', async () => {
+  const body = Buffer.alloc(2 ** 24 + 1, ' ');
+  const target = await openTarget((_, response) => void response.end(body), undefined, undefined, CURRENT);
+  expect(await runOn(target, (t) => currentDeployment(t))).toMatchObject({
+    outcome: 'fail',
+    actual: expect.stringContaining('a body larger than 16 MiB'),
+  });
+});
