@@ -20,11 +20,11 @@ export interface Mark {
   count?: number;
 }
 
-/** Ends with `…` if cut, which tells a Redactor that a secret may be cut. */
+/** Cuts a text after `limit` characters and adds `…`, because a Redactor masks the beginning of a secret before `…`. */
 export const cut = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
 
 const MOST = 150;
-/** Longest pause within a burst. */
+/** Maximum milliseconds between two frames or lines that share a mark. */
 const BURST_MS = 20;
 const KEPT_STEPS = 1000;
 const SHOWN = 160;

@@ -67,7 +67,7 @@ export const printable = (text: string): string =>
 /** Spells out control characters and line breaks, with which a target could forge a line. */
 export const printableLine = (text: string): string => printable(text).replaceAll('\n', '␊');
 
-/** Places for a blank that disables commands to CI: `::command …::` (GitHub), `##[command]`, `##vso[…]` (Azure). */
+/** Positions where a blank disables a CI command: `::command …::` (GitHub), `##[command]`, `##vso[…]` (Azure). */
 const COMMANDS = new RegExp(`(?<=^(?:\\s|${'\u001b'}\\[[\\d;]*m)*:)(?=:\\s*[\\w-]+.*::)|(?<=##)(?=\\[|vso\\[)`, 'gim');
 
 export const withoutCiCommands = (text: string): string => text.replaceAll(COMMANDS, ' ');

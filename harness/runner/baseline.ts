@@ -203,7 +203,7 @@ export function updatedBaseline(
       const { id, expected = 'the requirement to hold', actual = 'it does not', rate } = result;
       const isSeldom = rate !== undefined && rate.failed < rate.times;
       const when = isSeldom ? `${today}, ${rateInWords(rate)}` : today;
-      // Takes a finding of one form for flaky, because another seed may ask in another form.
+      // Takes a finding in one request form for flaky, because another seed may draw another form.
       const kind = isSeldom || expected.includes(ALSO_WHEN_ASKED) ? 'flaky' : 'bug';
       const reason = printable(`found on ${when}: ${inWords({ expected, actual })}`);
       const end = new Date(Date.parse(`${today}T00:00:00Z`) + EXCUSED_DAYS * 86_400_000);

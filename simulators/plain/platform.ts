@@ -383,7 +383,7 @@ const LIMITS = {
   timeout_nanos: { maximum: 10_000_000_000 },
 } as const;
 
-/** Number in a parameter: the nearest valid value if out of range, the default without an integer. */
+/** Value of a parameter: the nearest valid number if out of range, the default if missing or no integer. */
 function clamped(given: string | null, { otherwise, minimum, maximum }: (typeof LIMITS)['limit' | 'offset']): number {
   if (given === null || !/^[+-]?\d+$/.test(given)) return otherwise;
   return Math.min(maximum, Math.max(minimum, Number(given)));

@@ -77,7 +77,7 @@ const halfWritten = requirement({
   clause: FILE,
   text: 'A discovery file that is missing, empty or half written for a while does not end the client.',
 });
-/** Milliseconds within which any client rereads the discovery file. */
+/** Milliseconds for which the discovery file stays wrong, so that most clients read it again meanwhile. */
 const BROKEN_MS = 3000;
 check(halfWritten, { ...AFTER_TOKEN, slow: true }, async (t) => {
   await using run: StreamRun = await connected(t);

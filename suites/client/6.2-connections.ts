@@ -140,7 +140,7 @@ check(retryAfter, { ...AFTER_UNAVAILABLE, aspect: '429' }, async (t) => {
   // Recorded only, because a client may also give up.
   t.observe('GET /events answered 429 with Retry-After', isBack ? 'asks again' : 'does not ask again');
 });
-/** Seconds after Retry-After within which a client returns or gives up. */
+/** Seconds to wait after Retry-After for a client, which may also have given up. */
 const MORE_SECONDS = 6;
 
 async function expectRefusalWait(

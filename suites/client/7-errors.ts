@@ -159,7 +159,7 @@ check(bodies, { ...AFTER_TOLD, slow: true }, async (t) => {
   }
 });
 
-/** Sign by which the client tells the error; must equal `usual`, its sign for the body of published platforms. */
+/** Returns how the client reports a refused list; fails if that differs from `usual`, its report of a JSON error. */
 async function reportOf(t: Client, list: Answering, name = '', usual?: string): Promise<string> {
   await using run: JobRun = await JobRun.untilEnded(t, { job: 'list', answer: platform({ list }) });
   expectFailure(run, `${FORBIDDEN} with ${name}`);

@@ -5,7 +5,7 @@ import { objectShape, oneOf, Type } from '../../contract/shape.ts';
 
 export const SUBJECT_KINDS = ['defect', 'variant'] as const;
 
-/** `killed`, `timed_out`, `survived`: defects; `accepted`, `brittle`: variants; the others: both. */
+/** States of defects (`killed`, `timed_out`, `survived`), of variants (`accepted`, `brittle`), and of both (others). */
 const MUTATION_STATES = [
   'killed',
   'timed_out',
@@ -123,7 +123,7 @@ export const inState = <S extends Pick<MutationSubject, 'state'>>(subjects: read
 export const summaryOf = (subjects: readonly MutationSubject[]): MutationReport['summary'] =>
   Object.fromEntries(MUTATION_STATES.map((state) => [state, inState(subjects, state).length])) as never;
 
-/** In per cent; undefined if no defect was killed or survived. */
+/** Share of killed defects among killed and surviving ones, in per cent; undefined if there are none. */
 export function scoreOf(subjects: readonly MutationSubject[]): number | undefined {
   const killed = subjects.filter(isKilled).length;
   const decided = killed + inState(subjects, 'survived').length;

@@ -180,7 +180,7 @@ export async function wrongIds(drives: Drives, count: number, asked: Confirmatio
   const logged = idsIn(await drives.addedSince(mark));
   const [first] = logged;
   if (first === undefined || logged.length !== count || logged.includes(last)) return undefined;
-  // Asks for the named event too, because a log that is written late shows the events of an earlier call.
+  // Asks the stream for event `last` too, because a log that is written late holds only events of earlier calls.
   const isTrue = async (looking: Looking) =>
     (await firstAfter(looking, first - 1n)) !== first || (await firstAfter(looking, last - 1n)) === last;
   if ((await ask(drives, asked, isTrue)) !== false) return undefined;

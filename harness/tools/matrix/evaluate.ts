@@ -33,7 +33,7 @@ export interface RunConditions {
   whole?: boolean;
   pairs?: boolean;
   fast?: boolean;
-  /** Maximum duration of a run, for an otherwise idle machine. */
+  /** Milliseconds above which a run counts as too slow, meant for an idle machine. Default: no limit. */
   mostMs?: number;
 }
 

@@ -167,7 +167,7 @@ async function runDeviceNull(name: NullServerName, willing: boolean, choice: Run
   return await runDeviceSuite({ ...place, control: control.address }, choice);
 }
 
-/** Maximum duration of a run, because a faulty control API may delay some checks, but not all. */
+/** Maximum milliseconds of a run, because a faulty control API may delay some checks, but not all. */
 const UNWILLING_MS = 150_000;
 
 /** Checks that must not pass on a server that answers every request with an endless event stream. */

@@ -151,7 +151,7 @@ function openLog(directory: string, io: DiskIo, history: LogHistory): EventLog {
   }).log;
 }
 
-/** Without syncs, to check states after a crash faster. */
+/** Disk without syncs, because the check of a state after a crash needs no durability and is faster. */
 const HASTY: DiskIo = {
   ...disk,
   open: (path, flags, mode) =>

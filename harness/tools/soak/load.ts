@@ -72,7 +72,7 @@ export const underLoad =
     ];
   };
 
-/** `slow` collects timeouts, which a busy machine may cause. */
+/** Counts and problems of a soak test; `slow` collects timeouts, which a busy machine may cause. */
 export class Tally {
   readonly done = new Map<string, number>();
   readonly problems: string[] = [];

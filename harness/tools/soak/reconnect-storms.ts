@@ -82,8 +82,8 @@ export const faults = {
 };
 
 /**
- * Waits until a count reaches `goal`. Throws Undecided after a standstill, or if the fleet ends before.
- * With `mayEnd`, resolves with false if the fleet ends before.
+ * Returns a function that waits until `count` reaches `goal`. It rejects with Undecided after a standstill or the end
+ * of the fleet; with `mayEnd`, it resolves with false after the end of the fleet.
  */
 function reacher({ say }: StormOptions, fleet: Running) {
   let ended: Ended | undefined;

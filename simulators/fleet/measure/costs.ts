@@ -14,7 +14,7 @@ interface Usage {
 export async function usageOf(pids: readonly number[]): Promise<Map<number, Usage>> {
   const found = new Map<number, Usage>();
   const read = async (pid: number): Promise<void> => {
-    // Reads asynchronously, because the kernel needs milliseconds to walk the pages of a large process.
+    // Reads asynchronously, because the kernel takes milliseconds for `smaps_rollup` of a large process.
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
     // Splits after the last parenthesis, because a process name may contain parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

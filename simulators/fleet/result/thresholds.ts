@@ -117,7 +117,7 @@ export function meant(given: string, known: readonly string[]): string {
   return near === undefined ? '' : `; did you mean ${near}?`;
 }
 
-/** Kind or field of a phase without which a metric is never measured. */
+/** Phase kind or traffic field that alone produces a metric, e.g. `rollout`; undefined if no single one does. */
 function needOf(metric: string): string | undefined {
   const [begin = ''] = metric.split('.');
   if (begin === 'deploy') return 'rollout';

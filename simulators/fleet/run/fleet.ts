@@ -262,7 +262,7 @@ export class Fleet implements AsyncDisposable {
     return release;
   }
 
-  /** `number`: counts phases of users from 0. `note`: text for people. `only`: robots that take part. */
+  /** Runs phase `number` of a user, counted from 0. `note`: text for people. `only`: robots that take part. */
   async runByHand(phase: Phase, number: number, note: string, only?: number[]): Promise<PhaseReport> {
     // Uses an index beyond the scenario, because phases with equal indices draw the same robots.
     const index = this.options.scenario.phases.length + number;

@@ -217,7 +217,7 @@ export class FleetRecord {
     return this.progress.second(this.elapsedMs, this.phase, robots);
   }
 
-  /** `snapshot`: figures of all workers. Default: figures of all seconds to two digits, e.g. after a worker is lost. */
+  /** Figures so far. `snapshot`: of the workers, to three digits. Default: sums of their reports, to two digits. */
   measured(snapshot: Snapshot = this.progress.snapshot): Measured {
     const { histograms, counters } = snapshot;
     const metrics = summariesOf(snapshot);

@@ -98,7 +98,7 @@ export function storesEvent(line: LogLine, id: bigint): boolean {
   return false;
 }
 
-/** Undefined for a path of another machine, e.g. of a container with mapped ports. */
+/** Looks for a path that control names, and records the result; undefined if absent, e.g. on another machine. */
 async function declaredPlace(t: Device, name: 'event_log' | 'config_root', path: string) {
   const there = await t.files.stat(path);
   const seen = { name, declared: path, observed: there?.kind ?? 'nothing is there' };
@@ -267,7 +267,7 @@ export async function compareFiles(t: Device, root: string, files: readonly Conf
   return { lost, altered };
 }
 
-/** Undefined if files are missing whose root may be on another machine. */
+/** Compares files with the config root; undefined if files are missing and the root may be on another machine. */
 export async function differencesBelowRoot(
   t: Device,
   files: readonly ConfigFile[],

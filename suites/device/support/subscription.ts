@@ -96,7 +96,7 @@ export class Subscription {
     return this.until((event) => event.id >= id, what, probe);
   }
 
-  /** Reads until event `last`, the end or a silence, then closes the stream; event `last` may be missing. */
+  /** Reads until event `last`, the end of the stream or a silence, then closes it; the result may lack event `last`. */
   async drain(last?: bigint): Promise<SeenEvent[]> {
     const { stream } = this;
     const kind = 'replay';
