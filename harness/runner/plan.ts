@@ -60,7 +60,7 @@ export interface Plan<Context> {
 
 /** Retries of each finding, and bounds of the milliseconds for all retries together. */
 export interface Tries {
-  /** One retry shows whether a finding comes alone; two show 3 of 4 findings that come every other time to be rare. */
+  /** Retries; two show three of four findings that come every other time to be rare, one shows half of them. */
   times: number;
   leastMs: number;
   mostMs: number;

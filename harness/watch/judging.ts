@@ -4,7 +4,7 @@ import type { Asked, ExchangeEnd, RequestSeen } from '../client/happening.ts';
 import { SseParser } from '../client/sse-parser.ts';
 import { defined } from '../common/defined.ts';
 import { isEventStream, joined, type Pairs } from '../common/http-parser.ts';
-import { isModest, madeOnce, parseJson } from '../common/lenient.ts';
+import { isModest, jsonOf, madeOnce } from '../common/lenient.ts';
 import { isOrdinary } from '../common/redact.ts';
 import { TrafficRedactor } from '../common/traffic-redactor.ts';
 import { DEVICE_API_PREFIX, DIALECTS, NAMES_BY_DIALECT } from '../contract/versions.ts';
@@ -223,7 +223,7 @@ export class TrafficJudge {
         const isText = text !== undefined || body?.cut !== undefined;
         if (body?.cut?.sha256 !== '') count(this.seen.unread, isText ? 'too large' : 'no UTF-8');
       } else {
-        const answer = { status, headers, text, json: text === '' ? undefined : parseJson(text) };
+        const answer = { status, headers, text, json: text === '' ? undefined : jsonOf(text) };
         this.#happened({ kind: 'answer', asked, path: request.target, answer, ...told });
       }
     }

@@ -9,9 +9,9 @@ import { Workers } from './workers.ts';
 
 const folder = useFolder();
 
-it('workers start one by one, and none starts after a stop', async () => {
+const workersOf = (count: number, processes: boolean) => {
   const configs = Array.from(
-    { length: 50 },
+    { length: count },
     (_, number): WorkerConfig => ({
       name: `worker ${number}`,
       members: [],
@@ -26,13 +26,24 @@ it('workers start one by one, and none starts after a stop', async () => {
       socketsDir: folder('s', String(number)),
     }),
   );
-  const workers = new Workers({ configs, processes: false, onNotice: () => {}, onLost: () => {} });
+  return new Workers({ configs, processes, onNotice: () => {}, onLost: () => {} });
+};
+
+it('an abandoned worker ends between two tasks, and is not killed amid one', async () => {
+  const { worker } = await workersOf(1, true).first();
+  await worker.memory();
+  await worker.stop('abandon');
+  await expect(worker.memory()).rejects.toThrow(/ended: exit code 0$/);
+});
+
+it('workers start one by one, and none starts after a stop', async () => {
+  const workers = workersOf(50, false);
   const started = (): number => (existsSync(folder('r')) ? readdirSync(folder('r')).length : 0);
   const starting = workers.start();
   while (started() === 0) await setImmediate();
   await workers.stop('abandon');
   await starting;
-  expect(started()).toBeLessThan(configs.length);
+  expect(started()).toBeLessThan(50);
 });
 
 test('the platform of a fleet has a lower priority than its robots', async () => {

@@ -9,7 +9,7 @@ function send(message: Reply | WorkerNotice | typeof SIGN_OF_LIFE): void {
   if (process.connected) process.send?.(message, () => {});
 }
 
-function made({ method, args }: WorkerCall): Promise<unknown> | undefined {
+function resultOf({ method, args }: WorkerCall): Promise<unknown> | undefined {
   if (method === 'configure') worker = new RobotWorker(args[0], send);
   if (worker === undefined) throw new Error('this worker has no configuration');
   switch (method) {
@@ -38,7 +38,7 @@ function made({ method, args }: WorkerCall): Promise<unknown> | undefined {
 
 async function answer(asked: Call): Promise<void> {
   try {
-    send({ reply: asked.call, result: await made(asked) });
+    send({ reply: asked.call, result: await resultOf(asked) });
     // Writes the compile cache now, because a killed process cannot write the cache at its exit.
     if (asked.method === 'prepare') flushCompileCache();
   } catch (error) {
@@ -57,4 +57,5 @@ process.on('disconnect', async () => {
 });
 // Ignores interrupts, which a terminal sends to every process; only the coordinator reacts.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+// Ends at the next turn of the event loop, so that no file is half written.
 process.on('SIGUSR2', () => process.exit());

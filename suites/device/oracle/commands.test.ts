@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { Redactor } from '../../../harness/common/redact.ts';
@@ -15,7 +17,7 @@ import type { SimulatedDevice } from '../../../simulators/device/index.ts';
 import type { StoredEvent } from '../../../simulators/device/log/line.ts';
 import { publish } from '../support/drive.ts';
 import { behaviourWith, runNamed, runOn } from '../support/testing/device.ts';
-import { cutAndComeBack, deploy, openStream, PLAIN, publishSome, readCurrent } from './commands.ts';
+import { cutAndComeBack, deploy, openStream, PLAIN, publishSome, readCurrent, removeCurrent } from './commands.ts';
 import { Life } from './explore.ts';
 import { Reality } from './reality.ts';
 import { compactAway, restartAgent } from './survival.ts';
@@ -284,6 +286,25 @@ it('staying streams are opened anew before they hold more than Muster reads', as
     return undefined;
   }, behaviour);
   expect(found).toBeUndefined();
+});
+
+it.each([
+  ['stay away', false, undefined],
+  ['come back', true, expect.objectContaining({ id: 'device.deployment.removed' })],
+])('files of a removed deployment %s at a restart', async (_, isBack, found) => {
+  const file = { filepath: '/etc/robot/a.json', content: '{"a":1}' };
+  const run = async (real: Reality, device: SimulatedDevice) => {
+    const { config_root: root = '' } = device.info();
+    const capabilities = new Set([...real.t.capabilities, 'files']);
+    Object.assign(real.t, { info: { ...real.t.info, config_root: root }, capabilities });
+    await deploy({ config_instances: [file] }).run(real);
+    await removeCurrent().run(real);
+    const path = join(root, file.filepath);
+    if (isBack) mkdirSync(dirname(path), { recursive: true });
+    if (isBack) writeFileSync(path, file.content);
+    await restartAgent('SIGTERM').run(real);
+  };
+  expect(await departureIn(run)).toEqual(found);
 });
 
 it('a deployment that control made to publish is still the current one after a restart', async () => {

@@ -33,7 +33,7 @@ export class Ledger {
   closed: bigint;
   /** Compaction has removed all events below this id. */
   earliest = 0n;
-  /** Ids of events that came before those that are followed. */
+  /** Ids of events older than the followed ones, for cursors that have surely expired. */
   oldest: readonly bigint[];
   #unread = { first: 0n, last: -1n };
 

@@ -116,7 +116,7 @@ const ROWS: readonly Row[] = [
     also: ({ exchange }) => exchange.operation.method !== 'GET',
   }),
   must('platform.list.items', 'value', { member: /\/object$/ }),
-  // An answer to a change may show what changes as it was before.
+  // A change may be answered with the value from before it.
   should('platform.resource.same', 'value', {
     also: ({ exchange: { ids, body }, path }) => ids.length > 0 && path.slice(1) in Object(body),
   }),

@@ -116,6 +116,9 @@ it('learns the slug of a config type and the root of the groups from answers', a
   });
   const writes = new Writes(ex, 'a');
   const type = await writes.configType(NEWEST_VERSION);
+  await writes.configType(NEWEST_VERSION, true);
+  const natural = writes.bodies.get('createConfigType') as { name?: string; slug?: string } | undefined;
+  expect(natural?.slug).toBe(natural?.name);
   const groups = [await writes.group(null), await writes.group(null)];
   expect([...ex.found.values(), ...ex.suspects.values()]).toEqual([]);
   expect(type?.members.get('slug')?.value).toBe('s1');

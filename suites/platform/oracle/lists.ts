@@ -138,7 +138,7 @@ export function requestedItems(list: ListKnown, exchange: Exchange): readonly Sh
     : undefined;
 }
 
-const filtersOf = ({ query }: Exchange): Exchange['query'] =>
+export const filtersOf = ({ query }: Exchange): Exchange['query'] =>
   query.filter((each) => !isExpand(each) && !['limit', 'offset', 'order_by'].includes(each[0]));
 
 /** Excludes statuses that an older version may show differently. */

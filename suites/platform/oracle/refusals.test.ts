@@ -128,6 +128,24 @@ it.each<[string, string | undefined, string[]]>([
 });
 
 it.each([
+  ['continues the order', 'd1 0a c1 e1', 'c1 d1', []],
+  ['is cut before it is sorted', 'd1 0a c1 e1', 'd1 e1', ['order SHOULD']],
+  ['has ids of other lengths', 'd 0a c1 e1', 'c1 d', []],
+  ['has numbers', '9 10 11 12', '9 10', []],
+])('a page by id that %s', (_, all, shownIds, found) => {
+  const model = new Model();
+  const [items, data] = [all, shownIds].map((ids) =>
+    ids.split(' ').map((id) => ({ object: 'device', id: `dvc_${id}` })),
+  );
+  const reference = { items, ids: items?.map(({ id }) => id), isWhole: true, total: 4 };
+  Object.assign(model.list('device'), { isStale: false, orders: true, reference });
+  const page = { object: 'list', limit: 2, offset: 1, has_more: true, data };
+  const query = Object.entries({ limit: '2', offset: '1', order_by: 'id:asc' });
+  const wrong = judge(model, shown('listDevices', page, { query }));
+  expect(wrong.map((each) => `${each.what} ${decide(each).level}`)).toEqual(found);
+});
+
+it.each([
   ['removing', 1],
   ['deployed', 0],
 ])('a deployment that is %s is compared %i times with what tetons lacks', (activity, count) => {

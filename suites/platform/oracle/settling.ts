@@ -13,7 +13,7 @@ import { servedLists } from './directed.ts';
 import { askFor, askOf, describeAsk, type Exchange, seenIn } from './exchange.ts';
 import { type Explorer, firstMoved, getOf, itemsOf } from './explorer.ts';
 import { HOLDINGS } from './kinds.ts';
-import { readingsOf, requestedItems } from './lists.ts';
+import { filtersOf, readingsOf, requestedItems } from './lists.ts';
 import type { KnownRecord } from './model.ts';
 
 /** Minimum milliseconds of repetition; a cache may last one second. */
@@ -175,12 +175,13 @@ async function listAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   const before = await reference();
   const exchange = await ex.send(askOf(suspect.exchange));
   const query = [...suspect.exchange.query.filter(([name]) => !PAGE.has(name)), ['limit', '100'] as const];
-  const whole = await ex.send({ ...askOf(suspect.exchange), query });
+  const isFiltered = suspect.what !== 'filter' && filtersOf(suspect.exchange).length > 0;
+  const whole = isFiltered ? await ex.send({ ...askOf(suspect.exchange), query }) : undefined;
   // Another suspect of the list may be walking it.
   list.isStale = false;
   const again = sameIn(ex, suspect, exchange);
   // Accepts the pages of a filter that matches more, such as parts of a name, because no section states how.
-  const isOther = suspect.what !== 'filter' && ex.judge(whole).some(({ what }) => what === 'filter');
+  const isOther = whole !== undefined && ex.judge(whole).some(({ what }) => what === 'filter');
   const after = await reference();
   if (again === undefined) return undefined;
   if (before === undefined || before !== after) return 'changing';
