@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { createServer as createServerOfHttp } from 'node:http';
 import { createServer } from 'node:net';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { listenAt } from '../../simulators/defects/null.ts';
 import { PlatformClient } from '../../simulators/fleet/platform/client.ts';
 import { listOf, useFleets } from '../../simulators/fleet/run/testing/fleets.ts';
@@ -86,8 +86,11 @@ async function devicesOfDryRun(more: readonly string[]): Promise<number> {
   );
   const url = `${listening.address}/beta`;
   const words = typed`check platform --url ${url} --dry-run --fast --seed 5 --only platform.device.* ${more}`;
+  const said = vi.spyOn(process.stderr, 'write');
   const { code, text } = await printed(words);
   expect([code, connections]).toEqual([0, 0]);
+  expect(said.mock.calls.join()).not.toContain('records that this run makes');
+  said.mockRestore();
   expect(text).toContain(`would make on ${url}`);
   return Number(/^ {2}devices +(\d+)$/m.exec(text)?.[1]);
 }

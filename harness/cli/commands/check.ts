@@ -80,7 +80,7 @@ const checks = checkCommand({
     const { openPlatformTarget } = await import('../../targets/open-platform.ts');
     const target = { ...platformTarget(args, opening), ...firstAnswer(args, opening) };
     const opened = await openPlatformTarget({ ...target, readOnly: isReadOnly(args) });
-    if (!opened.readOnly && opened.unreachable === undefined)
+    if (!args['dry-run'] && !opened.readOnly && opened.unreachable === undefined)
       opening.notify('muster: records that this run makes stay on the platform; --dry-run counts them');
     return opened;
   },
