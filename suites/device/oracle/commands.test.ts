@@ -288,6 +288,17 @@ it('staying streams are opened anew before they hold more than Muster reads', as
   expect(found).toBeUndefined();
 });
 
+it('a client that comes back is judged where fewer events are known than it goes back', async () => {
+  const seen: string[] = [];
+  const run = async (real: Reality) => {
+    await publishSome(2).run(real);
+    Object.assign(real.t, { saw: (what: string) => seen.push(what) });
+    await cutAndComeBack(8, 0).run(real);
+  };
+  expect(await departureIn(run)).toBeUndefined();
+  expect(seen).toContain('clients that were cut off');
+});
+
 it.each([
   ['stay away', false, undefined],
   ['come back', true, expect.objectContaining({ id: 'device.deployment.removed' })],

@@ -85,12 +85,10 @@ export function openStream({ back, way, other, types, accept, coding, used, form
     text: `open(${[cursor + filter, `accept ${accept ?? 'none'}`, `coding ${coding ?? 'none'}`, ...how].join(', ')})`,
     async run(real) {
       const { ledger, t } = real;
-      const cursorAt = (steps: number): bigint =>
-        ledger.events.at(-1 - steps)?.id ?? ledger.events[0]?.id ?? ledger.closed;
-      const after = way === 'none' ? ledger.closed : cursorAt(back);
+      const after = way === 'none' ? ledger.closed : ledger.cursorAt(back);
       const options: OpenEvents = {
         ...(way === 'after' || way === 'both' ? { after } : {}),
-        ...(way === 'header' ? { lastEventId: after } : way === 'both' ? { lastEventId: cursorAt(other) } : {}),
+        ...(way === 'header' ? { lastEventId: after } : way === 'both' ? { lastEventId: ledger.cursorAt(other) } : {}),
         ...defined({ types: TYPES[types] }),
         headers: { accept, 'accept-encoding': coding },
       };
@@ -137,7 +135,7 @@ export const cutAndComeBack = (back: number, bytes: number): Command => ({
   text: `cut after ${bytes} bytes of a stream ${back} back, and come back`,
   async run(real) {
     const { ledger, streams } = real;
-    let after = ledger.events.at(-1 - back)?.id ?? ledger.closed;
+    let after = ledger.cursorAt(back);
     const open = async () =>
       after < ledger.closed ? await streams.tryAnother({ after, cutAfterBytes: bytes }) : undefined;
     let stream = await open();
