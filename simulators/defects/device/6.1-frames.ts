@@ -1,3 +1,4 @@
+import { instantOf } from '../../../harness/contract/shape.ts';
 import type { StoredEvent } from '../../device/log/line.ts';
 import {
   asksForEvents,
@@ -22,7 +23,7 @@ const payload = (change: (data: object) => object): DeviceChanges => ({
   deployments: { event: ({ type, data }) => ({ type, data: change(data) }) },
 });
 const twoHoursAhead = (time: string, offset: string): string =>
-  new Date(Date.parse(time) + 2 * 60 * 60 * 1_000).toISOString().replace('Z', offset);
+  new Date(instantOf(time) + 2 * 60 * 60 * 1_000).toISOString().replace('Z', offset);
 const timesAs = (write: (time: string) => string): DeviceChanges => ({
   http: { deploymentBody: (deployment) => ({ ...deployment, created_at: write(deployment.created_at) }) },
   deployments: {
@@ -200,7 +201,7 @@ export const variants = [
   variant(
     'times-rounded',
     'Rounds times to the nearest second.',
-    timesAs((time) => new Date(Math.round(Date.parse(time) / 1_000) * 1_000).toISOString().replace(/\.\d+/, '')),
+    timesAs((time) => new Date(Math.round(instantOf(time) / 1_000) * 1_000).toISOString().replace(/\.\d+/, '')),
   ),
   variant(
     'times-in-seconds',

@@ -1,3 +1,4 @@
+import { instantOf } from '../../../harness/contract/shape.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Resource } from '../../platform/behaviour.ts';
 import { answers, defect, errors, resources, variant } from '../define-platform.ts';
@@ -263,7 +264,7 @@ export const variants = [
     'moments-to-come',
     'Shows when a deployment will be archived.',
     resources('deployment', (deployment) => ({
-      auto_archived_after: new Date(Date.parse(String(deployment['created_at'])) + YEAR_MS).toISOString(),
+      auto_archived_after: new Date(instantOf(String(deployment['created_at'])) + YEAR_MS).toISOString(),
       ...deployment,
     })),
   ),

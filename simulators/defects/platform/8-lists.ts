@@ -1,9 +1,10 @@
+import { instantOf } from '../../../harness/contract/shape.ts';
 import { PlatformError } from '../../platform/ports.ts';
 import { clampInteger } from '../../platform/reference.ts';
 import { answers, defect, type PlatformChange, resources, variant } from '../define-platform.ts';
 
 const withOffset = (text: string): string =>
-  new Date(Date.parse(text) + 2 * 3_600_000).toISOString().replace('Z', '000+02:00');
+  new Date(instantOf(text) + 2 * 3_600_000).toISOString().replace('Z', '000+02:00');
 const timesAs = (write: (time: string) => string): PlatformChange => ({
   resource: (_kind, resource) =>
     Object.fromEntries(
