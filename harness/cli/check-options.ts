@@ -101,11 +101,9 @@ export const planOptions = {
 export type PlanArguments = OptionsOf<typeof commonOptions> &
   Partial<OptionsOf<typeof planOptions>> & { readonly target?: string | undefined };
 
-/** Factor for the number of inputs in a run for a certificate; a release needs one such run, so it may take longer. */
-const CERTIFYING_RUNS = 3;
-
+/** Number of inputs, three times as many for a certificate; a release needs one such run, so it may take longer. */
 export const runsOf = ({ runs, certificate }: Pick<PlanArguments, 'runs' | 'certificate'>): number | undefined =>
-  runs ?? (certificate === undefined ? undefined : CERTIFYING_RUNS);
+  runs ?? (certificate === undefined ? undefined : 3);
 
 export const isReadOnly = (args: Pick<PlanArguments, 'read-only' | 'profile'>): boolean =>
   args['read-only'] === true || args.profile === 'read-only';

@@ -314,15 +314,13 @@ export function prepareEvidence(
   };
 }
 
-const DAY_MS = 86_400_000;
-
 function issuerFor(args: EvidenceArguments, file: string, narrowedBy: readonly string[]): Issuer {
   const flags = (['fast', 'last-failed'] as const).filter((name) => args[name]).map((name) => `--${name}`);
   const narrowing = new Set([...flags, ...narrowedBy]);
   if (narrowing.size > 0)
     throw new UsageError(`--certificate needs a whole profile: leave out ${[...narrowing].join(' and ')}`);
   const { 'valid-until': validUntil, signer } = args;
-  const isPast = validUntil !== undefined && !(Date.parse(validUntil) + DAY_MS > Date.now());
+  const isPast = validUntil !== undefined && !(Date.parse(validUntil) + 86_400_000 > Date.now());
   if (validUntil !== undefined && (!DAY.test(validUntil) || isPast))
     throw new UsageError(`--valid-until ${validUntil}: must be a day from today on, e.g. 2027-06-30`);
   return certificateIssuer(file, args.key, { validUntil, signer });

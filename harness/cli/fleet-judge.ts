@@ -15,10 +15,6 @@ const MOST_BUSY = 0.05;
 /** Milliseconds of unused processor time saved for a burst: maximum and initial amount. */
 const MOST_SAVED_MS = 250;
 const FIRST_SAVED_MS = 50;
-const MOST_UNDER_WAY = 16;
-const SETTLING_MS = 5000;
-
-type Finding = Judged['findings'][number];
 
 export class FleetJudge implements AnswerJudge {
   readonly #worker: JudgeWorker;
@@ -26,7 +22,7 @@ export class FleetJudge implements AnswerJudge {
   readonly #isReady = Promise.withResolvers<void>();
   readonly ready: Promise<void> = this.#isReady.promise;
   readonly faults: string[] = [];
-  readonly #findings = new Map<string, Omit<Finding, 'count'>>();
+  readonly #findings = new Map<string, Omit<Judged['findings'][number], 'count'>>();
   #broken: Readonly<Record<string, number>> = {};
   readonly #underWay: string[] = [];
   #exchanges = 0;
@@ -57,7 +53,7 @@ export class FleetJudge implements AnswerJudge {
   take({ answers, exchange }: AnswersTold): void {
     this.#answers += answers;
     if (exchange === undefined) return;
-    if (this.#worker.isOver || this.#underWay.length >= MOST_UNDER_WAY || this.#savedMs() < 0) {
+    if (this.#worker.isOver || this.#underWay.length >= 16 || this.#savedMs() < 0) {
       this.#dropped += 1;
       return;
     }
@@ -81,7 +77,7 @@ export class FleetJudge implements AnswerJudge {
   async settle(): Promise<void> {
     const isDone = (): true | undefined => this.#underWay.length === 0 || this.#worker.isOver || undefined;
     // Ignores a timeout, because the count of judged answers leaves out exchanges without a verdict.
-    await poll('the judging to end', isDone, { timeoutMs: SETTLING_MS, firstPauseMs: 10 }).catch(() => {});
+    await poll('the judging to end', isDone, { timeoutMs: 5000, firstPauseMs: 10 }).catch(() => {});
     const { seen, judged } = this.judged;
     if (judged === 0 && !this.#worker.isOver) this.faults.push(`--judge: none of ${seen} answers was judged`);
   }

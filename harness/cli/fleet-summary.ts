@@ -47,7 +47,6 @@ const LEG_ENDS: Record<(typeof ROLLOUT_LEGS)[number], string> = {
   report: '→ platform knows',
 };
 const METRICS_SHOWN = ['ping.ms', 'http.ms', 'http.target.ms', 'sync.ms', 'reconnect.ms'];
-const BY_CLASS = ['ping.ms', 'reconnect.ms'];
 const OPERATIONS = { 'list.ms': 'lists', 'read.ms': 'reads', 'expand.ms': 'expands', 'deploy.ms': 'deployments' };
 
 const VERDICT_WORDS: Record<Verdict, [mark: string, format: 'green' | 'yellow' | 'red', words: string]> = {
@@ -157,7 +156,7 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
       ...(name === 'http.ms'
         ? Object.entries(OPERATIONS).flatMap(([part, words]) => row(`  ${words}`, metrics[part]))
         : []),
-      ...(BY_CLASS.includes(name) ? byClass(name) : []),
+      ...(['ping.ms', 'reconnect.ms'].includes(name) ? byClass(name) : []),
     ]),
     ...named('schedule.lateness.ms'),
     ...named('schedule.burst.ms'),
@@ -184,13 +183,12 @@ function figures(result: FleetResult, whole: FleetResult, paint: Paint): string[
 }
 
 const STANDING_FORMATS = { good: 'green', bad: 'red', open: 'dim' } as const;
-const STANDING_COLUMNS = 8;
 
 function thresholds(result: FleetResult, paint: Paint): string[] {
   const columns = Math.max(NAME_COLUMNS + 2, ...result.thresholds.map(({ expr }) => expr.length));
   return result.thresholds.map(({ expr, value, ok, reason }) => {
     const { tone, words } = standingOf(result, { ok, value });
-    const met = paint(STANDING_FORMATS[tone], words.padEnd(STANDING_COLUMNS));
+    const met = paint(STANDING_FORMATS[tone], words.padEnd(8));
     return `${met}  ${expr.padEnd(columns)}  ${value === null ? (reason ?? '') : thresholdValue(expr, value)}`;
   });
 }
@@ -261,8 +259,7 @@ export function comparedFleets(files: readonly string[], isGate: boolean) {
   const isGone = figures.some(({ change, name }) => change === 'gone' && !name.includes('{'));
   const rest = isGone ? EXIT.incomplete : EXIT.conformant;
   const gated = reasons.length > 0 ? EXIT.incomplete : isWorse ? EXIT.nonconformant : rest;
-  const code = isGate ? gated : EXIT.conformant;
-  return { ...comparison, files: [first, second] as const, code };
+  return { ...comparison, files: [first, second] as const, code: isGate ? gated : EXIT.conformant };
 }
 
 const FIGURE_COLUMNS = 44;

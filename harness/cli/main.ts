@@ -53,21 +53,16 @@ async function parseOrPrint(all: readonly string[], folder?: string): Promise<Pa
 }
 
 function report(error: unknown): void {
-  const told = missingPackage(error) ?? error;
+  let told = error;
+  try {
+    if ((error as NodeJS.ErrnoException | null)?.code === 'ERR_MODULE_NOT_FOUND') expectPlatformPackages();
+  } catch (missing) {
+    told = missing;
+  }
   const isPlain = told instanceof LimitReached || told instanceof MissingPackage;
-  const words = isPlain ? told.message : told instanceof Error ? told.stack : undefined;
+  const words = told instanceof Error ? told[isPlain ? 'message' : 'stack'] : undefined;
   // Escapes control characters, because a message may quote the target.
   process.stderr.write(withoutCiCommands(`muster: ${printable(words ?? String(told))}\n`));
-}
-
-function missingPackage(error: unknown): unknown {
-  if ((error as NodeJS.ErrnoException | null)?.code !== 'ERR_MODULE_NOT_FOUND') return undefined;
-  try {
-    expectPlatformPackages();
-    return undefined;
-  } catch (missing) {
-    return missing;
-  }
 }
 
 /** Changes to the folder of the caller (INIT_CWD), because `npm run muster` starts in the root of the checkout. */

@@ -178,12 +178,11 @@ export const CONFIG_FILE = 'muster.yaml';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-const NARROWEST = 40;
 const WIDEST = 100;
 
 export function columns(env: Readonly<Record<string, string | undefined>> = process.env): number {
   const wanted = /^[1-9]\d*$/.test(env['COLUMNS'] ?? '') ? Number(env['COLUMNS']) : (process.stdout.columns ?? WIDEST);
-  return Math.max(NARROWEST, Math.min(WIDEST, wanted));
+  return Math.max(40, Math.min(WIDEST, wanted));
 }
 
 const CONSOLE = optionsIn('Console');
@@ -210,12 +209,10 @@ export function urlFrom(option: string, text: string, schemes: readonly string[]
 
 export const textFrom = (option: string, path: string): string => usage(`--${option}`, () => readInputText(path));
 
-/** Maximum of a time option in milliseconds: 24 hours, far below the 24 days that a Node timer allows. */
-const LONGEST_MS = 86_400_000;
-
 export function timeFrom(option: string, text: string): number {
   const ms = usage(`--${option} ${text}`, () => durationMs(text));
-  if (ms > 0 && ms <= LONGEST_MS) return ms;
+  // Limits a time option to 24 hours, far below the 24 days that a Node timer allows.
+  if (ms > 0 && ms <= 86_400_000) return ms;
   throw new UsageError(`--${option} ${text}: must be above 0, and 24h at most`);
 }
 

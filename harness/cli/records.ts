@@ -27,17 +27,13 @@ export class NoListError extends NamedError {}
 
 export type Item = Readonly<Record<string, unknown>>;
 
-const TIMEOUT_MS = 30_000;
-const PAGE = 100;
-/** Maximum number of pages, because a list may grow while Muster reads it. */
-const MOST_PAGES = 10_000;
-
 /** Reads a list page by page (section 8 of the specification). Throws NoListError or errors of HttpClient. */
 export async function allOf(http: HttpClient, path: string): Promise<Item[]> {
   const all = new Map<unknown, Item>();
-  for (let page = 0, offset = 0; page < MOST_PAGES; page += 1) {
+  // Maximum number of pages, because a list may grow while Muster reads it.
+  for (let page = 0, offset = 0; page < 10_000; page += 1) {
     const known = all.size;
-    const response = await http.get(path, { query: { limit: PAGE, offset }, timeoutMs: TIMEOUT_MS });
+    const response = await http.get(path, { query: { limit: 100, offset }, timeoutMs: 30_000 });
     const { data, has_more } = (response.json ?? {}) as { data?: unknown; has_more?: unknown };
     if (response.status !== 200 || !Array.isArray(data) || data.some((item) => Object(item) !== item))
       throw new NoListError(`GET ${path}: ${describeAnswer(http, response)}`);

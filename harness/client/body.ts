@@ -80,8 +80,6 @@ export class BothEnds {
 const MIB = 1024 * 1024;
 /** Fits a list of 100 items with configs of 150 KiB each. */
 const LARGEST_BODY = 16 * MIB;
-/** Larger bodies are read one at a time. */
-const SMALL_BODY = MIB;
 
 export class BodyReader {
   #turn: Promise<unknown> = Promise.resolve();
@@ -94,7 +92,8 @@ export class BodyReader {
     let large = false;
     try {
       for await (const piece of body) {
-        if (!large && bytes.length + (piece as Buffer).length > SMALL_BODY) {
+        // Larger bodies are read one at a time.
+        if (!large && bytes.length + (piece as Buffer).length > MIB) {
           large = true;
           const before = this.#turn;
           this.#turn = before.then(() => over.promise);

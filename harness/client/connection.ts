@@ -10,9 +10,6 @@ import { backoffMs, Patience } from '../common/waiting.ts';
 import { classify, codeOf, errorOf, notConnected, Unreachable } from './errors.ts';
 
 const PAUSES = { firstMs: 5, longestMs: 200 };
-/** Milliseconds after a success during which a refusal means a full backlog, not a missing listener. */
-const MOMENT_MS = 1000;
-const MOST_REFUSALS = 4;
 
 /** Retries while a listener's backlog is full; Python's `socketserver` has a backlog of 5. */
 class Entrance {
@@ -51,7 +48,8 @@ class Entrance {
   #isFull(error: unknown, refusals: number): boolean {
     const code = codeOf(error);
     if (code === 'EAGAIN') return true;
-    return code === 'ECONNREFUSED' && refusals < MOST_REFUSALS && performance.now() - this.#lastEntered < MOMENT_MS;
+    // Within a second of a success, a refusal means a full backlog, not a missing listener.
+    return code === 'ECONNREFUSED' && refusals < 4 && performance.now() - this.#lastEntered < 1000;
   }
 
   async #inTurn<T>(turn: () => Promise<T>): Promise<T> {
@@ -140,12 +138,10 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
   if (!secure) return { socket: connectTcp({ host, port }), ready: 'connect' };
   // TLS forbids an IP address as server name (RFC 6066, section 3).
   const servername = isIP(host) === 0 ? { servername: host } : {};
-  const socket = tls.connect({ host, port, ...servername, ...defined({ ca }) });
-  return { socket, ready: 'secureConnect' };
+  return { socket: tls.connect({ host, port, ...servername, ...defined({ ca }) }), ready: 'secureConnect' };
 }
 
 const CONNECT_MS = 10_000;
-const IDLE_MS = 1000;
 
 /** Retries while the backlog is full; errors of connecting are Unreachable. */
 export class EndpointAgent extends Agent {
@@ -153,7 +149,7 @@ export class EndpointAgent extends Agent {
 
   /** `keepsAlive`: by default only over HTTPS, to save handshakes. */
   constructor(endpoint: Endpoint, { keepsAlive = endpoint.origin.startsWith('https:') } = {}) {
-    super({ keepAlive: keepsAlive, timeout: IDLE_MS });
+    super({ keepAlive: keepsAlive, timeout: 1000 });
     this.#endpoint = endpoint;
   }
 

@@ -23,8 +23,6 @@ import { arranged, evidentIn } from './known-clients.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import { bodyOf, curlLine, flatten, mergeHeaders, type Query, queryText } from './request-forms.ts';
 
-/** Characters of an address in an error; the limit leaves room for the problem. */
-const LONGEST_SHOWN_URL = 300;
 /** Time limit of the whole answer, as a multiple of `timeoutMs`. */
 export const LONGEST_ANSWER = 6;
 
@@ -308,7 +306,7 @@ export class HttpClient {
   #send(exchange: Pending, agent: Agent, signal: AbortSignal): Promise<IncomingMessage> {
     const { method, path, lines, body } = exchange.request;
     return new Promise((resolve, reject) => {
-      const request = requestHttp({ agent, method, path, signal, setHost: false, maxHeaderSize: LARGEST_HEAD });
+      const request = requestHttp({ agent, method, path, signal, setHost: false, maxHeaderSize: 256 * 1024 });
       // Keeps Node from adding these headers by itself.
       for (const name of ['connection', 'content-length', 'transfer-encoding']) request.removeHeader(name);
       for (const [name, value] of lines) request.setHeader(name, value);
@@ -338,7 +336,8 @@ export class HttpClient {
 
   #failed({ recorded, started, over, stage, timeoutMs }: Pending, error: unknown): Error {
     recorded.duration_ms = performance.now() - started;
-    const what = `${recorded.method} ${excerpt(recorded.url, LONGEST_SHOWN_URL)}`;
+    // Characters of an address in an error; the limit leaves room for the problem.
+    const what = `${recorded.method} ${excerpt(recorded.url, 300)}`;
     if (this.signal?.aborted === true) return errorOf(error);
     const failure = over.signal.aborted
       ? timedOut(what, stage, over.signal.reason as OutOfPatience, timeoutMs)
@@ -350,21 +349,18 @@ export class HttpClient {
   }
 }
 
-const LARGEST_HEAD = 256 * 1024;
 const WRONG_STATUS = 'the answer has no valid status, or switches protocols without a request for it';
 
 /** True for a request without `content-length`: no body, and a method that usually has none. */
 const isBodiless = (method: string, body: unknown): boolean =>
   body === undefined && !['POST', 'PUT', 'PATCH'].includes(method);
 
-/** Milliseconds between the two pieces of a body, which the kernel otherwise joins. */
-const PIECES_MS = 5;
-
 async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer, void> {
   const first = bytes.findIndex((byte) => byte > 0x7f);
   const place = first < 0 ? Math.floor(bytes.length / 2) : first + 1;
   yield bytes.subarray(0, place);
-  await setTimeout(PIECES_MS);
+  // Milliseconds between the two pieces of a body, which the kernel otherwise joins.
+  await setTimeout(5);
   yield bytes.subarray(place);
 }
 

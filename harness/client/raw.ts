@@ -18,8 +18,6 @@ export interface RawResponse {
   closes: boolean;
 }
 
-type Head = Omit<RawResponse, 'body'> & { length: number };
-
 type Parsed<T> = T | undefined | 'malformed';
 
 const CRLF = Buffer.from('\r\n');
@@ -39,7 +37,7 @@ export function parseResponse(
   return { response: { ...rest, body: Buffer.from(body.content) }, length: length + body.length };
 }
 
-function parseHead(bytes: Buffer): Head | undefined {
+function parseHead(bytes: Buffer): (Omit<RawResponse, 'body'> & { length: number }) | undefined {
   const end = bytes.indexOf(HEAD_END);
   if (end === -1) return undefined;
   const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
@@ -82,13 +80,10 @@ function bodyOf(
   }
   // A body without a length lasts until the connection closes (RFC 9112, section 6.3).
   if (written === undefined) return closed ? { content: bytes, length: bytes.length } : undefined;
-  const length = numberOf(written, DECIMAL);
+  const length = numberOf(written, { digits: /^\d{1,15}$/, base: 10 });
   if (length === undefined) return 'malformed';
   return bytes.length >= length ? { content: bytes.subarray(0, length), length } : undefined;
 }
-
-const DECIMAL = { digits: /^\d{1,15}$/, base: 10 };
-const HEXADECIMAL = { digits: /^[\da-f]{1,12}$/i, base: 16 };
 
 const numberOf = (text: string, { digits, base }: { digits: RegExp; base: number }): number | undefined =>
   digits.test(text) ? Number.parseInt(text, base) : undefined;
@@ -99,10 +94,10 @@ function dechunk(bytes: Buffer): Parsed<Body> {
   for (let at = 0; ; ) {
     const end = bytes.indexOf(CRLF, at);
     // Limits incomplete size lines, too, because an endless line would fill the memory.
-    if ((end === -1 ? bytes.length : end) - at > LONGEST_SIZE_LINE) return 'malformed';
+    if ((end === -1 ? bytes.length : end) - at > 4096) return 'malformed';
     if (end === -1) return undefined;
     const [written = ''] = bytes.subarray(at, end).toString('latin1').split(';');
-    const size = numberOf(written.trim(), HEXADECIMAL);
+    const size = numberOf(written.trim(), { digits: /^[\da-f]{1,12}$/i, base: 16 });
     if (size === undefined) return 'malformed';
     const start = end + CRLF.length;
     if (size === 0) {
@@ -116,8 +111,6 @@ function dechunk(bytes: Buffer): Parsed<Body> {
     at = next;
   }
 }
-
-const LONGEST_SIZE_LINE = 4096;
 
 function endOfTrailers(bytes: Buffer, from: number): number | undefined {
   for (let at = from; ; ) {
@@ -149,9 +142,6 @@ export interface RawOptions {
   /** A refused status ends the exchange at the head, because its body may be endless. */
   accepts?(status: number): boolean;
 }
-
-/** Bytes of an answer; expected answers to raw requests are far smaller. */
-const MOST_BYTES = 4 * 1024 * 1024;
 
 const ERRORS: Readonly<Partial<Record<RawEnd, string>>> = {
   closed: 'the connection was closed',
@@ -205,7 +195,8 @@ async function readAnswers(
   { within, answers = 1, methods = [], accepts }: RawOptions,
 ): Promise<RawExchange> {
   const responses: RawResponse[] = [];
-  const buffer = new Bytes(MOST_BYTES);
+  // Bytes of an answer; expected answers to raw requests are far smaller.
+  const buffer = new Bytes(4 * 1024 * 1024);
   const over = Promise.withResolvers<RawEnd>();
   const patience = new Patience(within, LONGEST_ANSWER * within);
   const late = new Unfinished(`the answer still came after ${(LONGEST_ANSWER * within) / 1000} s`);
@@ -243,7 +234,6 @@ async function readAnswers(
 }
 
 const CREDENTIALS = /^((?:authorization|proxy-authorization|x-api-key|cookie): *).+$/gim;
-const REQUEST_LINE = /^([!-~]{1,20}) ([!-~]+) HTTP\/\d/;
 
 function record(http: HttpClient, parts: readonly (string | Buffer)[], within: number): Recorded {
   const sent = parts.map((part) => part.toString('latin1')).join('');
@@ -253,7 +243,7 @@ function record(http: HttpClient, parts: readonly (string | Buffer)[], within: n
   const seconds = Math.max(1, Math.ceil(within / 1000));
   // Sets timeouts, because socat otherwise stops reading once the request is sent, or never ends.
   const line = `printf '${escaped}' | socat -t ${seconds} -T ${seconds} - ${socatAddress(http.endpoint)}`;
-  const [, method = 'RAW', target = ''] = REQUEST_LINE.exec(text.trimStart()) ?? [];
+  const [, method = 'RAW', target = ''] = /^([!-~]{1,20}) ([!-~]+) HTTP\/\d/.exec(text.trimStart()) ?? [];
   const { origin } = http.endpoint;
   return http.recorder.add({
     method,

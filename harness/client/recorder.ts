@@ -58,11 +58,8 @@ const COUNTED = {
 } as const;
 
 const BODY_LIMIT = 4096;
-const DECODED = 64 * 1024;
 const URL_LIMIT = 2000;
 const HEADER_LIMIT = 1000;
-const MOST_HEADERS = 200;
-const KEPT = 50;
 const KEPT_BYTES = 512 * 1024;
 const MOST_STEPS = 100;
 
@@ -198,7 +195,7 @@ export class Recorder {
       ...(error !== undefined && { error: this.redactor.excerpt(error, URL_LIMIT) }),
     };
     this.#exchanges.push({ exchange: clean, whole: {} });
-    if (this.#exchanges.length > KEPT) this.#exchanges.shift();
+    if (this.#exchanges.length > 50) this.#exchanges.shift();
     this.#keep(clean, 'request_body', request_body);
     this.#keep(clean, 'response_body', response_body);
     const parsed = URL.parse(clean.url);
@@ -219,7 +216,7 @@ export class Recorder {
     { ended = true, size }: Partial<Omit<Whole, 'body'>> = {},
   ): void {
     if (body === undefined) return;
-    const shown = beginningOf(body, DECODED, { ended, size });
+    const shown = beginningOf(body, 64 * 1024, { ended, size });
     exchange[name] = this.redactor.excerpt(shown.body.toString(), BODY_LIMIT, shown);
     const kept = this.#exchanges.findLast((one) => one.exchange === exchange);
     if (kept === undefined || body.length <= BODY_LIMIT) return;
@@ -240,7 +237,7 @@ export class Recorder {
   }
 
   headers(headers: Record<string, string>): Record<string, string> {
-    const kept = Object.entries(headers).slice(0, MOST_HEADERS);
+    const kept = Object.entries(headers).slice(0, 200);
     return this.redactor.headers(
       Object.fromEntries(
         kept.map(([name, value]) => [cut(name, HEADER_LIMIT), this.redactor.excerpt(value, HEADER_LIMIT)]),

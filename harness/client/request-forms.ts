@@ -69,10 +69,6 @@ export interface CurlParts {
   variable(secret: string): string | undefined;
 }
 
-const CREDENTIALS = new Set(['x-api-key', 'authorization']);
-
-/** Time limit on an endless stream; a heartbeat comes every 30 s. */
-const STREAM_SECONDS = 45;
 const LONGEST_NAME = 200;
 /** Characters; shells may reject longer lines. */
 export const LONGEST_LINE = 4000;
@@ -82,7 +78,8 @@ export function curlLine(parts: CurlParts): string {
   const { body } = parts;
   const sent = body === undefined ? '' : ` with a body of ${body.length} characters`;
   const request = `${parts.method} ${parts.url}${sent}`;
-  const seconds = parts.stream === true ? STREAM_SECONDS : Math.max(1, Math.ceil(parts.timeoutMs / 1000));
+  // Time limit on an endless stream; a heartbeat comes every 30 s.
+  const seconds = parts.stream === true ? 45 : Math.max(1, Math.ceil(parts.timeoutMs / 1000));
   const words = ['curl', parts.stream === true ? '-sN' : '-s', '-i', '--max-time', String(seconds)];
   if (parts.socketPath !== undefined) words.push('--unix-socket', quote(parts.socketPath));
   if (parts.caFile !== undefined) words.push('--cacert', quote(parts.caFile));
@@ -92,7 +89,7 @@ export function curlLine(parts: CurlParts): string {
   if ('accept-encoding' in parts.headers) words.push('--compressed');
   for (const [name, value] of Object.entries(parts.headers)) {
     const [, scheme = '', secret = ''] = /^(Bearer )?(.*)$/s.exec(value) ?? [];
-    const known = CREDENTIALS.has(name.toLowerCase()) ? parts.variable(secret) : undefined;
+    const known = ['x-api-key', 'authorization'].includes(name.toLowerCase()) ? parts.variable(secret) : undefined;
     // curl sends this header by itself.
     if (name === 'accept' && value === '*/*') continue;
     // curl removes a header without a value unless it ends with a semicolon.

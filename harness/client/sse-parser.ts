@@ -38,8 +38,6 @@ export interface SseSink {
 
 /** Bounds memory; an event has about 400 bytes. */
 const MAX_BLOCK_BYTES = 2 * 1024 * 1024;
-const LONGEST_COMMENT = 1000;
-const KEPT_CARRY_BYTES = 64 * 1024;
 const LF = 10;
 const CR = 13;
 const COLON = 58;
@@ -127,7 +125,7 @@ export class SseParser {
     if (this.#carry.length === 0) return this.#decode(rest);
     this.#carryOn(rest);
     const line = this.#decode(this.#carry.view());
-    if (this.#carry.length > KEPT_CARRY_BYTES) this.#carry.clear();
+    if (this.#carry.length > 64 * 1024) this.#carry.clear();
     else this.#carry.drop(this.#carry.length);
     return line;
   }
@@ -155,7 +153,7 @@ export class SseParser {
     const name = colon === -1 ? line : line.slice(0, colon);
     const rest = colon === -1 ? '' : line.slice(colon + 1);
     const value = rest.startsWith(' ') ? rest.slice(1) : rest;
-    if (colon === 0) return void this.#sink.comment?.({ text: beginning(value, LONGEST_COMMENT), at, end });
+    if (colon === 0) return void this.#sink.comment?.({ text: beginning(value, 1000), at, end });
     this.#blockBytes += FIELD_BYTES + line.length;
     if (this.#blockBytes > MAX_BLOCK_BYTES) throw new BlockTooLarge('block');
     this.#fields.push({ name, value });

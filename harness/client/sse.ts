@@ -53,8 +53,6 @@ export async function untilReady<T>(ready: () => T | undefined, wait: StreamWait
   }
 }
 
-const KEPT_WHEN_DROPPING = 0.75;
-
 /** Keeps all unread items, and read items up to a total cost, e.g. in bytes. Indices stay valid after drops. */
 export class Recent<T> implements Iterable<T> {
   readonly #limit: number;
@@ -87,7 +85,7 @@ export class Recent<T> implements Iterable<T> {
     }
     if (this.#readCost <= this.#limit) return;
     const before = this.dropped;
-    for (; this.#readCost > this.#limit * KEPT_WHEN_DROPPING && this.dropped < this.#unread; this.dropped += 1)
+    for (; this.#readCost > this.#limit * 0.75 && this.dropped < this.#unread; this.dropped += 1)
       this.#readCost -= this.#costOf(this.#items[this.dropped - before] as T);
     this.#items.splice(0, this.dropped - before);
   }
@@ -135,10 +133,6 @@ export type StreamEnd = 'server' | 'error' | 'closed' | 'cut' | 'too large';
 const MIB = 1024 * 1024;
 /** Bytes of unread frames at which reading pauses. */
 const MOST_UNREAD = 2 * MIB;
-const MOST_READ = 2 * MIB;
-const MOST_COMMENTS = MIB / 4;
-const MAX_OTHER_BODY = 64 * 1024;
-const TAIL = 16 * 1024;
 
 /** Resolves with the head of an answer of any status. Throws Unreachable, LimitReached or NoAnswer. */
 export async function openEvents(http: HttpClient, options: OpenEvents = {}): Promise<EventStream> {
@@ -159,8 +153,8 @@ export async function openEvents(http: HttpClient, options: OpenEvents = {}): Pr
 export class EventStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly frames = new Recent<SseFrame>(MOST_READ, frameBytes);
-  readonly comments = new Recent<SseComment>(MOST_COMMENTS, commentBytes);
+  readonly frames = new Recent<SseFrame>(2 * MIB, frameBytes);
+  readonly comments = new Recent<SseComment>(MIB / 4, commentBytes);
   readonly openedAt = performance.now();
   readonly #parser: SseParser;
   readonly #response: OpenResponse;
@@ -168,7 +162,7 @@ export class EventStream {
   readonly #marks: StreamMarks | undefined;
   readonly #changes = new Changes();
   readonly #done: Promise<void>;
-  readonly #ends = new BothEnds(MAX_OTHER_BODY, TAIL);
+  readonly #ends = new BothEnds(64 * 1024, 16 * 1024);
   bytes = 0;
   #read = 0;
   readonly #cutAt: number;

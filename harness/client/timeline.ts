@@ -23,12 +23,7 @@ export interface Mark {
 /** Cuts a text after `limit` characters and adds `…`, because a Redactor masks the beginning of a secret before `…`. */
 export const cut = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
 
-const MOST = 150;
-/** Maximum milliseconds between two frames or lines that share a mark. */
-const BURST_MS = 20;
 const KEPT_STEPS = 1000;
-const SHOWN = 160;
-const SHOWN_WHOLE = 400;
 
 export class Timeline {
   readonly began = performance.now();
@@ -43,7 +38,7 @@ export class Timeline {
 
   get marks(): Mark[] {
     return this.kept.map((mark) => {
-      const shown = mark.kind === 'sent' || mark.kind === 'printed' ? SHOWN_WHOLE : SHOWN;
+      const shown = mark.kind === 'sent' || mark.kind === 'printed' ? 400 : 160;
       return { ...mark, what: this.#excerpt(mark.what, shown) };
     });
   }
@@ -52,7 +47,7 @@ export class Timeline {
     const mark: Mark = { at_ms: this.#now(), kind, what: cut(what, KEPT_STEPS), ...defined({ stream }) };
     this.#count(kind);
     this.kept.push(mark);
-    if (this.kept.length <= MOST) return mark;
+    if (this.kept.length <= 150) return mark;
     // Keeps marks that open a stream, because later marks refer to them.
     const oldest = this.kept.findIndex((one) => one.kind !== 'stream');
     this.kept.splice(Math.max(0, oldest), 1);
@@ -88,7 +83,8 @@ export class Timeline {
   #burst(kind: BurstKind, what: string, stream?: number): void {
     const last = this.kept.findLast((mark) => mark.stream === stream && (stream !== undefined || mark.kind === kind));
     const now = this.#now();
-    if (last?.kind !== kind || now - (last.until_ms ?? last.at_ms) > BURST_MS) return void this.add(kind, what, stream);
+    // Gives frames or lines within 20 ms of each other one mark.
+    if (last?.kind !== kind || now - (last.until_ms ?? last.at_ms) > 20) return void this.add(kind, what, stream);
     this.#count(kind);
     last.until_ms = now;
     last.count = (last.count ?? 1) + 1;

@@ -1,4 +1,3 @@
-const FIRST_CAPACITY = 1024;
 const NOTHING = Buffer.alloc(0);
 
 export class Bytes {
@@ -19,7 +18,7 @@ export class Bytes {
     const fitting = piece.subarray(0, this.#limit - this.length);
     const needed = this.length + fitting.length;
     if (needed > this.#buffer.length) {
-      const capacity = Math.min(this.#limit, Math.max(FIRST_CAPACITY, needed, 2 * this.#buffer.length));
+      const capacity = Math.min(this.#limit, Math.max(1024, needed, 2 * this.#buffer.length));
       this.#memory = this.#memory?.transfer(capacity) ?? new ArrayBuffer(capacity);
       this.#buffer = Buffer.from(this.#memory);
     }

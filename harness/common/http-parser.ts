@@ -175,8 +175,6 @@ function endOfHead(bytes: Buffer, from: number): number {
 }
 
 const known = new Map<string, Pairs>();
-const MOST_KNOWN = 200;
-const LONGEST_KNOWN = 1000;
 
 function headOf(text: string): Head | string {
   const end = text.indexOf('\n') + 1;
@@ -191,8 +189,8 @@ function headOf(text: string): Head | string {
     if (name === undefined || value === undefined) return 'a line in a head that is no field';
     headers.push([name, value]);
   }
-  if (fields.length <= LONGEST_KNOWN) {
-    if (known.size >= MOST_KNOWN) known.clear();
+  if (fields.length <= 1000) {
+    if (known.size >= 200) known.clear();
     known.set(fields, headers);
   }
   return { line, headers };

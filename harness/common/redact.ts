@@ -99,8 +99,6 @@ const digits = (text: string): string => text.replaceAll(/[a-f]/g, (digit) => `[
 /** Replaces RegExp.escape, which Node 22 lacks. */
 export const literal = (text: string): string => text.replaceAll(UNIT, (unit) => `\\u${hex(unit.charCodeAt(0))}`);
 
-const SECRET_HEADER = /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)$/i;
-
 /** Short secrets and ordinary words are masked only as the value of a credential. */
 export const isOrdinary = (secret: string): boolean => secret.length < HEAD || isShortWords(secret);
 
@@ -179,7 +177,7 @@ export class Redactor {
   }
 
   header(name: string, value: string): string {
-    return SECRET_HEADER.test(name) ? MASK : this.text(value);
+    return /^(?:x-api-key|(?:proxy-)?authorization|cookie|set-cookie)$/i.test(name) ? MASK : this.text(value);
   }
 
   headers(headers: Record<string, string>): Record<string, string> {

@@ -3,9 +3,6 @@ import { type Document, isAlias, isNode, isScalar, parseAllDocuments, visit } fr
 import { orElse } from './lenient.ts';
 import { isSecretOption, isSecretValue, MASK, tellsSecret } from './secret-names.ts';
 
-/** Characters; only patterns mask a longer text. */
-const LONGEST_PARSED = 64 * 1024;
-
 interface Found {
   from: number;
   to: number;
@@ -13,7 +10,8 @@ interface Found {
 
 /** A text that is neither XML nor a map or list of YAML stays unchanged. */
 export function withoutSecretsIn(text: string): string {
-  if (text.length > LONGEST_PARSED) return text;
+  // Leaves longer texts to the patterns.
+  if (text.length > 64 * 1024) return text;
   const found = /^\s*<[\w?!]/.test(text) ? inXml(text) : /\S\s*\n|^[\s\ufeff]*[[{]/.test(text) ? inYaml(text) : [];
   let clean = '';
   let kept = 0;

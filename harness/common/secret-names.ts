@@ -21,9 +21,7 @@ const NO_VALUE = /^(?:-|<|[A-Z][A-Z_-]*\W*$)/;
 export const isSecretOption = (name: string, value: string): boolean =>
   /^--(?!no-)/.test(name) && tellsSecret(name) && isSecretValue(value) && !NO_VALUE.test(value);
 
-const WORDS = /^[a-z]+(?:[-_. ][a-z]+)*$/i;
-const LONGEST_WORDS = 16;
-export const isShortWords = (text: string): boolean => text.length < LONGEST_WORDS && WORDS.test(text);
+export const isShortWords = (text: string): boolean => text.length < 16 && /^[a-z]+(?:[-_. ][a-z]+)*$/i.test(text);
 
 const FORMS = new RegExp(
   [
@@ -106,10 +104,9 @@ function upTo(pattern: RegExp, { text, value }: Place): Found {
   return pattern.test(text) ? { from: value, to: pattern.lastIndex } : undefined;
 }
 
-const PLAIN = /^(?:\d{1,9}|[a-z]+(?:[-_. ][a-z]+)+)$/i;
 function unlessPlain(found: Found, { text }: Place): Found {
   const value = found === undefined ? '' : text.slice(found.from, found.to);
-  return PLAIN.test(value) || isShortWords(value) ? undefined : found;
+  return /^(?:\d{1,9}|[a-z]+(?:[-_. ][a-z]+)+)$/i.test(value) || isShortWords(value) ? undefined : found;
 }
 
 const LINE_OF_WORDS = /(?:^|[\r\n])[ \t]*(?:(?:(?:machine|login|account)[ \t]+\S+|default)[ \t]+)*$/;
@@ -187,9 +184,8 @@ function afterPlain(before: string, place: Place): Found {
 
 const AUTHORIZATION = /^authorization: *(?:bearer|basic|none|missing)\b/i;
 const RUN = /[^\s,;{}[\]"'<>&\\]+/y;
-const LEAST_IN_SENTENCE = 8;
 const inSentence = (found: Found, place: Place): Found =>
-  found === undefined || found.to - found.from < LEAST_IN_SENTENCE ? undefined : unlessPlain(found, place);
+  found === undefined || found.to - found.from < 8 ? undefined : unlessPlain(found, place);
 
 function endOfQuoted(text: string, at: number, opening: string): number {
   const quote = opening.at(-1) ?? '"';

@@ -11,11 +11,8 @@ const PARAMETER = /(?<=^|[?&#;,\s"'])([\w.+%[\]-]{1,200})=([^&#\s"'<>\\]+)/gm;
 /** `user:password@` in a header. */
 const USER = /((?:^|[\s,])[^\s:@/,]+:)[^\s:@/,]+@/g;
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
-const DOTTED = /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g;
 const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]+/gi;
 const WORD = /[\w-]{8,}/g;
-const MOST_WORDS = 1000;
-const BETWEEN_EVENTS = /(\r\n\r\n|\n\n|\r\r)/;
 const DATA = /^(data: ?)([^\r\n]*)/gm;
 
 /** Also masks secrets that Muster does not know, by their names and formats, in linear time even for hostile text. */
@@ -27,7 +24,7 @@ export class TrafficRedactor extends Redactor {
       if (isOrdinary(word)) continue;
       this.#words.delete(word);
       this.#words.add(word);
-      const [oldest] = this.#words.size > MOST_WORDS ? this.#words : [];
+      const [oldest] = this.#words.size > 1000 ? this.#words : [];
       if (oldest !== undefined) this.#words.delete(oldest);
     }
   }
@@ -45,7 +42,7 @@ export class TrafficRedactor extends Redactor {
         return isSecret(name, value, isQuery) ? `${name}=${MASK}` : parameter;
       });
     if (clean.includes('eyJ'))
-      clean = clean.replaceAll(DOTTED, (dotted) => {
+      clean = clean.replaceAll(/(?<![\w-])[\w-]+(?:\.[\w-]*)+/g, (dotted) => {
         const at = dotted.search(/\beyJ[\w-]/);
         return at === -1 || !dotted.includes('.', at + 4) ? dotted : dotted.slice(0, at) + MASK;
       });
@@ -76,7 +73,7 @@ export class TrafficRedactor extends Redactor {
   }
 
   body(text: string, cut: boolean): string {
-    const events = text.split(BETWEEN_EVENTS).map((event) => {
+    const events = text.split(/(\r\n\r\n|\n\n|\r\r)/).map((event) => {
       const lines = Array.from(event.matchAll(DATA), ([, , line = '']) => line);
       if (lines.length === 0) return event;
       const masked = this.data(lines, cut).values();
@@ -147,7 +144,7 @@ const memberOf = (name: string): string => /\[([^\]]+)\]$/.exec(name)?.[1] ?? na
 function isSecretMember(tokens: readonly RegExpExecArray[], index: number): boolean {
   const textAt = (at: number): string => stringIn(tokens[at]?.[0] ?? '');
   const [name, value] = [textAt(index), textAt(index + 2)];
-  if (NOTHING.test(value)) return false;
+  if (/^(?:null|true|false|)$/.test(value)) return false;
   if (tellsSecret(name) || (MAYBE_NAME.test(name) && looksRandom(value))) return true;
   return name.toLowerCase() === 'value' && (tellsSecret(textAt(index - 2)) || tellsSecret(textAt(index + 6)));
 }
@@ -161,8 +158,6 @@ function isPaired(tokens: readonly RegExpExecArray[], index: number): boolean {
   const isPair = open === '[' && comma === ',' && close === ']';
   return isPair && tellsSecret(stringIn(name)) && !isShortWords(stringIn(value));
 }
-
-const NOTHING = /^(?:null|true|false|)$/;
 
 const looksRandom = (value: string): boolean =>
   value.length >= 12 &&

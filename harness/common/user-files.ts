@@ -28,11 +28,9 @@ export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXC
 
 export const SECRET_MODE = 0o600;
 
-const FORM = /^\.muster-[0-9a-f]{24}$/;
-
 export const besideName = (path: string): string => join(dirname(path), `.muster-${randomBytes(12).toString('hex')}`);
 
-export const isBesideName = (name: string): boolean => FORM.test(name);
+export const isBesideName = (name: string): boolean => /^\.muster-[0-9a-f]{24}$/.test(name);
 
 /** Replaces `path` atomically, even a link; leaves no temporary file after an error. `mode`: permissions. */
 export function replaceWith(path: string, content: string | Uint8Array, mode = 0o644): void {
@@ -99,10 +97,8 @@ export function writeWhole(file: string, text: string): void {
   }
 }
 
-const PIECE = 65_536;
 /** Bounds input, because /dev/zero never ends. */
 const LARGEST_INPUT_BYTES = 67_108_864;
-const PAUSE_MS = 5;
 
 export class TooLarge extends Error {
   override name = 'TooLarge';
@@ -149,23 +145,17 @@ export function whyNot(error: unknown): string {
 function readPipe(file: number): Buffer {
   const parts: Buffer[] = [];
   let size = 0;
-  for (;;) {
-    const piece = Buffer.alloc(PIECE);
-    const read = readSome(file, piece);
-    if (read === 0) return Buffer.concat(parts);
-    parts.push(piece.subarray(0, read));
-    size += read;
-    if (size > LARGEST_INPUT_BYTES) throw new TooLarge();
-  }
-}
-
-function readSome(file: number, piece: Buffer): number {
-  for (;;) {
+  while (size <= LARGEST_INPUT_BYTES) {
+    const piece = Buffer.alloc(65_536);
     try {
-      return readSync(file, piece);
+      const read = readSync(file, piece);
+      if (read === 0) return Buffer.concat(parts);
+      parts.push(piece.subarray(0, read));
+      size += read;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }
   }
+  throw new TooLarge();
 }

@@ -186,12 +186,10 @@ export interface Backoff {
   jitter?: number;
 }
 
-const LARGEST_EXPONENT = 40;
-
 /** `attempt` counts from 0; `random` returns numbers from 0 to 1. */
 export function backoffMs(backoff: Backoff, attempt: number, random?: () => number): number {
   const { firstMs, longestMs, jitter = 0 } = backoff;
-  const doubled = Math.min(longestMs, firstMs * 2 ** Math.min(attempt, LARGEST_EXPONENT));
+  const doubled = Math.min(longestMs, firstMs * 2 ** Math.min(attempt, 40));
   return random === undefined ? doubled : Math.min(longestMs, doubled * (1 - jitter + random() * 2 * jitter));
 }
 

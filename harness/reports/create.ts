@@ -2,7 +2,6 @@ import { UsageError } from '../common/usage.ts';
 import { ctrfFormat } from './ctrf.ts';
 import {
   claimReport,
-  type DocumentFormat,
   deliverReport,
   formatOf,
   type Places,
@@ -50,7 +49,10 @@ export function createReporters(
   const live = first === undefined ? options : { ...options, stdout: stderr };
   return wanted.map(({ spec, format, file }): Reporter => {
     const path = file === undefined ? undefined : claimReport(places, spec, file);
-    const reporter = 'document' in format ? documentReporter(format, path, options) : format.reporter(live, path);
+    const reporter: Reporter =
+      'document' in format
+        ? { onEnd: (report) => deliverReport(path, format.document(report), options.stdout) }
+        : format.reporter(live, path);
     // Masks secrets before formatting, because the escapes of a format could hide a secret.
     return {
       ...reporter,
@@ -65,7 +67,3 @@ export function jsonReportFile(specs: readonly string[]): string | undefined {
 }
 
 const parse = (spec: string) => ({ spec, ...formatOf(spec, FORMATS) });
-
-function documentReporter(format: DocumentFormat, path: string | undefined, { stdout }: ReporterOptions): Reporter {
-  return { onEnd: (report) => deliverReport(path, format.document(report), stdout) };
-}

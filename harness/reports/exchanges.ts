@@ -6,7 +6,6 @@ import { readableDuration } from '../common/units.ts';
 import type { CheckResult } from '../runner/types.ts';
 
 const ROWS = 6;
-const COLUMNS = 160;
 const URL = 200;
 /** Headers of every client; reports hide them unless the finding names them. */
 const USUAL = new Set([
@@ -18,11 +17,18 @@ const SHOWN_BEFORE = 'content-type';
 
 export function exchangesOf(
   result: CheckResult,
-  { columns = COLUMNS, most = Number.POSITIVE_INFINITY }: { columns?: number; most?: number } = {},
+  { columns = 160, most = Number.POSITIVE_INFINITY }: { columns?: number; most?: number } = {},
 ): { headline: string; lines: string[] }[] {
   const { requirement, expected = '', actual = result.reason ?? '', exchanges = [] } = result;
   const about = telling({ expected, actual });
-  const names = namedIn(`${requirement} ${expected} ${actual}`);
+  // Finds names of headers in a text; the header `Date` differs from the word `date` by its capital or a colon.
+  const names = (name: string): boolean => {
+    const title = name.charAt(0).toUpperCase() + name.slice(1);
+    const written = name.includes('-') ? [[name, 'i']] : [[`${name}:`], [title]];
+    return written.some(([words = '', flags]) =>
+      new RegExp(`(?<![\\w-])${literal(words)}(?![\\w-])`, flags).test(`${requirement} ${expected} ${actual}`),
+    );
+  };
   return tellingMost(exchanges, exchangeText, most, about).map((exchange) => {
     const sent = headersOf(exchange.request_headers, (name) => !USUAL.has(name) || names(name));
     const came = headersOf(exchange.response_headers, (name) => name !== SHOWN_BEFORE && names(name));
@@ -51,11 +57,9 @@ function asked({ method, url, raw, request_body = '' }: Recorded): string {
   const path = shortened(url.replace(/^[a-z]+:\/\/[^/?]*/, '') || '/', URL);
   if (raw !== true) return `${method} ${path}`;
   if (method === 'RAW') return 'bytes that are no request';
-  const more = (request_body.match(REQUEST_LINES) ?? []).length - 1;
+  const more = (request_body.match(/^[!-~]{1,20} [!-~]+ HTTP\/\d/gm) ?? []).length - 1;
   return `${method} ${path}${more > 0 ? ` and ${more} more` : ''}, as bytes`;
 }
-
-const REQUEST_LINES = /^[!-~]{1,20} [!-~]+ HTTP\/\d/gm;
 
 const problemOf = ({ method, url, error }: Recorded): string | undefined =>
   error?.startsWith(`${method} ${url}: `) === true ? error.slice(`${method} ${url}: `.length) : error;
@@ -70,17 +74,6 @@ const headersOf = (headers: Readonly<Record<string, string>> = {}, isShown: (nam
   Object.entries(headers)
     .filter(([name]) => isShown(name.toLowerCase()))
     .map(([name, value]) => printable(`${name}: ${shortened(value, URL)}`).replaceAll('\n', ' '));
-
-/** Finds names of headers in a text; the header `Date` differs from the word `date` by its capital or a colon. */
-const namedIn =
-  (text: string) =>
-  (name: string): boolean => {
-    const title = name.charAt(0).toUpperCase() + name.slice(1);
-    const written = name.includes('-') ? [[name, 'i']] : [[`${name}:`], [title]];
-    return written.some(([words = '', flags]) =>
-      new RegExp(`(?<![\\w-])${literal(words)}(?![\\w-])`, flags).test(text),
-    );
-  };
 
 function folded(items: readonly string[], columns: number): string[] {
   const rows: string[] = [];
@@ -102,13 +95,12 @@ function inRows(text: string, columns: number): { text: string; at: number }[] {
     const found = text.indexOf('\n', at);
     const line = text.slice(at, found === -1 ? text.length : found);
     const between = Math.max(...[' ', ',', '&'].map((sign) => line.lastIndexOf(sign, columns - 1))) + 1;
-    const length = line.length <= columns ? line.length : between > columns * LEAST_ROW ? between : columns;
+    const length = line.length <= columns ? line.length : between > columns * 0.6 ? between : columns;
     rows.push({ text: line.slice(0, length), at });
     at += length === line.length ? length + 1 : length;
   }
   return rows;
 }
-const LEAST_ROW = 0.6;
 
 function rowsAbout(body: string, columns: number, about: Telling): string[] {
   const text = printable(body.replaceAll('\r\n', '\n'))

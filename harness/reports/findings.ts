@@ -186,18 +186,14 @@ export function findingText(result: CheckResult): string {
   ).join('\n');
 }
 
-const COUNTEREXAMPLE = 1000;
-
 export function counterexample({ counterexample: value }: CheckResult): string | undefined {
   if (value === undefined) return undefined;
-  return shortened(typeof value === 'string' ? value : JSON.stringify(value), COUNTEREXAMPLE);
+  return shortened(typeof value === 'string' ? value : JSON.stringify(value), 1000);
 }
-
-/** Maximum characters of a command line, because a shell may reject a longer one. */
-const TRY = 4000;
 
 export const scriptLines = ({ script }: CheckResult): string[] | undefined =>
   script === undefined ? undefined : printable(script).trimEnd().split('\n');
 
+/** Command line of at most 4000 characters, because a shell may reject a longer one. */
 export const tryLine = ({ curl }: CheckResult): string | undefined =>
-  curl === undefined ? undefined : printable(shortened(curl, TRY));
+  curl === undefined ? undefined : printable(shortened(curl, 4000));

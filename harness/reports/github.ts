@@ -115,7 +115,6 @@ function command(kind: string, title: string, message: string): string {
 const MOST_BYTES = 1_000_000;
 const SHOWN = 50;
 const BRIEF = 120;
-const EXCHANGES = 3;
 
 export function markdownReport(report: Report): string {
   const { word, good, meaning } = headlineOf(report);
@@ -170,7 +169,7 @@ function one({ lead: result, consequences, blocked }: FindingGroup, open: boolea
   const brief = open ? '' : ` · ${escapeText(cutTo(printable(result.actual ?? result.reason ?? ''), BRIEF))}`;
   const commands = lines(
     tryLine(result) ?? scriptLines(result),
-    exchangesOf(result, { most: EXCHANGES }).flatMap(({ headline, lines: shown }) => [
+    exchangesOf(result, { most: 3 }).flatMap(({ headline, lines: shown }) => [
       `# ${headline}`,
       ...shown.map((line) => `#   ${line}`),
     ]),

@@ -280,12 +280,11 @@ function observed(report: Report): Markup {
   )}</dl>`;
 }
 
-const SHORT = 120;
 const BRIEF = 120;
 
 function findingCard({ lead: result, consequences, blocked }: FindingGroup, open: boolean): Markup {
   const smallest = counterexample(result);
-  const short = smallest !== undefined && smallest.length <= SHORT && !smallest.includes('\n');
+  const short = smallest !== undefined && smallest.length <= 120 && !smallest.includes('\n');
   const exchanges = exchangesOf(result).map(({ headline, lines }) => [headline, ...lines].join('\n  '));
   const script = scriptLines(result);
   const where = `section ${result.section} ${sectionTitle(result.section)}`;

@@ -203,14 +203,12 @@ export const looksLikeReport = (value: unknown): value is ReportLike =>
 /** Throws UsageError with the file and the first invalid members. */
 export function reportFrom(value: ReportLike, file: string): Report {
   if (jsonReportShape.is(value)) return value as unknown as Report;
-  const problems = jsonReportShape.problems(value).slice(0, SHOWN);
+  const problems = jsonReportShape.problems(value).slice(0, 3);
   const words = problems.map(({ path, message }) => `${path} ${message}`.trim());
   throw new UsageError(`${file}: is not a report of \`muster check\`: ${words.join('; ')}`);
 }
 
 type ReportLike = Record<string, unknown> & { checks: CheckResult[] };
-
-const SHOWN = 3;
 
 const isNamedResult = (value: unknown): boolean =>
   isObject(value) && typeof value['id'] === 'string' && typeof value['outcome'] === 'string';

@@ -23,10 +23,7 @@ export interface PrettyOptions extends Pick<ReporterOptions, 'verbose'> {
 }
 
 const LABEL = 11;
-const EXCHANGES = 3;
 const WHOLE = 5;
-const FOLLOWERS = 12;
-const SCRIPT = 40;
 const NAMED = 6;
 
 export const paragraphs = (blocks: readonly (readonly string[])[]): string =>
@@ -94,14 +91,14 @@ export function findingLines(group: FindingGroup, options: PrettyOptions, first:
     const shown = text === undefined ? [] : wrap(printable(text), room);
     return hanging(paint('dim', name), tone === undefined ? shown : shown.map((line) => paint(tone, line)), 4, LABEL);
   });
-  const exchanges = exchangesOf(result, { columns: room, most: EXCHANGES });
+  const exchanges = exchangesOf(result, { columns: room, most: 3 });
   const all = result.exchanges?.length ?? 0;
   const which = all > exchanges.length ? `${exchanges.length} of ${all}` : 'exchange';
   return [
     `  ${mark(result, paint)} ${paint('bold', result.id)}  ${paint('dim', where)}`,
     ...wrap(printable(result.requirement), columns - 4).map((line) => `    ${line}`),
     ...evidence,
-    ...repeating(result, paint, verbose === true ? Number.POSITIVE_INFINITY : first ? SCRIPT : 0),
+    ...repeating(result, paint, verbose === true ? Number.POSITIVE_INFINITY : first ? 40 : 0),
     ...exchanges.flatMap(({ headline, lines: shown }, index) => [
       `    ${label(paint, index === 0 ? which : '')}${headline}`,
       ...shown.map((line) => paint('dim', `    ${' '.repeat(LABEL)}${line}`)),
@@ -123,7 +120,7 @@ function repeating(result: CheckResult, paint: Paint, most: number): string[] {
 }
 
 function following({ consequences, blocked }: FindingGroup, { paint, columns, verbose }: PrettyOptions): string[] {
-  const shown = verbose === true ? consequences : consequences.slice(0, FOLLOWERS);
+  const shown = verbose === true ? consequences : consequences.slice(0, 12);
   const rest = consequences.length - shown.length;
   const room = columns - 8;
   const counted = (list: readonly CheckResult[], noun: string, why: string): string | false =>

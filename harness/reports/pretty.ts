@@ -43,10 +43,6 @@ import { type LiveFormat, type Reporter, type ReporterOptions, writeReport } fro
 import { closing, findingLines, findings, idList, type PrettyOptions, paragraphs } from './pretty-findings.ts';
 import { coverageLine, headlineOf, toneOf } from './verdict.ts';
 
-const REDRAW_MS = 100;
-const REMIND_MS = 15_000;
-const SPARE = 8;
-
 export class Progress {
   readonly #output: Output;
   readonly #area: LiveArea;
@@ -66,7 +62,7 @@ export class Progress {
   start(total: number): void {
     this.#total = total;
     const { live } = this.#area;
-    const pauseMs = live ? REDRAW_MS : REMIND_MS;
+    const pauseMs = live ? 100 : 15_000;
     let drawings = 0;
     this.#timer = setInterval(() => {
       drawings += 1;
@@ -104,7 +100,7 @@ export class Progress {
     for (const [index, [id, since]] of [...this.#running].entries()) {
       const seconds = Math.floor((performance.now() - since) / 1000);
       const next = `${index === 0 ? ` · ${this.#waiting} ` : ', '}${id} (${seconds} s)`;
-      if (width(text) + width(next) > columns - SPARE) return `${text}${index === 0 ? '' : ', …'}`;
+      if (width(text) + width(next) > columns - 8) return `${text}${index === 0 ? '' : ', …'}`;
       text += next;
     }
     return text;
@@ -112,9 +108,6 @@ export class Progress {
 }
 
 const WIDEST = 110;
-const NOTED = 2;
-
-const REASONS = 5;
 
 const NOTABLE: ReadonlySet<string> = new Set(['fail', 'blocked', 'fixed', 'warn', 'undecided']);
 
@@ -286,7 +279,7 @@ function observations(checks: readonly CheckResult[], { paint, columns }: Pretty
   return [
     paint('bold', 'Observed, where the specification is silent'),
     ...noted.flatMap(({ id, observations = [] }) =>
-      observations.slice(0, NOTED).flatMap((text, index) => {
+      observations.slice(0, 2).flatMap((text, index) => {
         const shown = cutTo(printable(text), Math.max(30, columns - 40));
         return hanging(paint('dim', index === 0 ? id : ''), [shown], 2, 38);
       }),
@@ -301,7 +294,7 @@ function reasons(
 ): string[] {
   const groups = byReason(checks, outcome);
   if (groups.length === 0) return [];
-  const shown = outcome === 'not_applicable' && verbose !== true ? groups.slice(0, REASONS) : groups;
+  const shown = outcome === 'not_applicable' && verbose !== true ? groups.slice(0, 5) : groups;
   const hidden = groups.slice(shown.length);
   const others = `  and ${checksIn(hidden)} for ${plural(hidden.length, 'other reason')} (--verbose lists them)`;
   return lines(
@@ -336,5 +329,4 @@ function conclusion(report: Report, options: PrettyOptions): string[] {
   return closing(said, report.exit_code, headline.meaning, options);
 }
 
-const NAME = 200;
-const shown = (text: string): string => cutTo(printable(text), NAME);
+const shown = (text: string): string => cutTo(printable(text), 200);

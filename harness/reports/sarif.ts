@@ -55,14 +55,11 @@ export const sarifFormat = jsonDocument('sarif', (report) => {
   };
 });
 
-/** Maximum characters of a description that code scanning accepts. */
-const LONGEST_DESCRIPTION = 1024;
-const REGION = { startLine: 1, startColumn: 1, endLine: 1, endColumn: 2 };
-
 const ruleOf = ({ requirement_id: id, requirement, clause, level, section }: CheckResult): object => ({
   id,
   shortDescription: { text: requirement },
-  fullDescription: { text: (clause ?? requirement).slice(0, LONGEST_DESCRIPTION) },
+  // Maximum characters of a description that code scanning accepts.
+  fullDescription: { text: (clause ?? requirement).slice(0, 1024) },
   help: { text: `muster explain ${id}` },
   defaultConfiguration: { level: level === 'MUST' ? 'error' : level === 'SHOULD' ? 'warning' : 'note' },
   properties: { level, section, tags: [level, `section ${section}`] },
@@ -80,7 +77,10 @@ function resultOf(check: CheckResult, { api }: Report, ruleIndex: number): objec
     locations: [
       {
         // Names a fixed file for the API, because code scanning needs a file for each alert.
-        physicalLocation: { artifactLocation: { uri: `muster/${api}` }, region: REGION },
+        physicalLocation: {
+          artifactLocation: { uri: `muster/${api}` },
+          region: { startLine: 1, startColumn: 1, endLine: 1, endColumn: 2 },
+        },
         logicalLocations: [{ fullyQualifiedName: id, kind: 'resource' }],
       },
     ],

@@ -94,18 +94,14 @@ export function headlineOf(report: Report): Headline {
     : replayed(report, report.replay_of.outcomes);
 }
 
-const AGAIN: ReadonlySet<Outcome> = new Set(['fail', 'warn', 'known']);
-const GONE: ReadonlySet<Outcome> = new Set(['pass', 'fixed']);
-
 const madeOf = ({ outcome, expected }: CheckResult): Outcome =>
   outcome !== 'flaky' ? outcome : expected === undefined ? 'pass' : 'fail';
 
 function replayed({ checks }: Report, before: Readonly<Record<string, Outcome>>): Headline {
   const now = new Map(checks.map((check) => [check.id, madeOf(check)]));
   const ids = Object.keys(before);
-  const idsOf = (outcomes: ReadonlySet<Outcome>): string[] =>
-    ids.filter((id) => outcomes.has(now.get(id) ?? 'blocked'));
-  const [again, gone] = [idsOf(AGAIN), idsOf(GONE)];
+  const idsOf = (...outcomes: Outcome[]): string[] => ids.filter((id) => outcomes.includes(now.get(id) ?? 'blocked'));
+  const [again, gone] = [idsOf('fail', 'warn', 'known'), idsOf('pass', 'fixed')];
   const open = ids.filter((id) => !again.includes(id) && !gone.includes(id));
   const word =
     again.length === ids.length

@@ -32,18 +32,20 @@ export function measureExecutable(
   const name = basename(file);
   try {
     const digest = sha256(file);
-    return { of: 'executable', name, digest, changed: () => whyChanged(file, digest) };
+    return {
+      of: 'executable',
+      name,
+      digest,
+      changed: () => {
+        try {
+          return sha256(file) === digest ? undefined : `${name} was changed during the run`;
+        } catch (error) {
+          return `${name} could not be read again after the run (${whyNot(error)})`;
+        }
+      },
+    };
   } catch (error) {
     return { of: 'executable', problem: `${name} cannot be read (${whyNot(error)})` };
-  }
-}
-
-function whyChanged(file: string, before: string): string | undefined {
-  const name = basename(file);
-  try {
-    return sha256(file) === before ? undefined : `${name} was changed during the run`;
-  } catch (error) {
-    return `${name} could not be read again after the run (${whyNot(error)})`;
   }
 }
 
@@ -95,18 +97,18 @@ function wordsOf(line: string): string[] | undefined {
     const { word, redirection } = found.groups ?? {};
     if (redirection !== undefined) isTarget = !redirection.includes('&');
     if (word === undefined) continue;
-    if (!isTarget) words.push(unquoted(word));
+    if (!isTarget)
+      words.push(
+        word.replaceAll(
+          /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)/gs,
+          (_, single?: string, double?: string, escaped?: string) =>
+            single ?? double?.replaceAll(/\\(["\\$`])/g, '$1') ?? escaped ?? '',
+        ),
+      );
     isTarget = false;
   }
   return words;
 }
-
-const unquoted = (word: string): string =>
-  word.replaceAll(
-    /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)/gs,
-    (_, single?: string, double?: string, escaped?: string) =>
-      single ?? double?.replaceAll(/\\(["\\$`])/g, '$1') ?? escaped ?? '',
-  );
 
 /** Throws UsageError for an unreadable artifact. */
 export function identityOf(

@@ -101,8 +101,7 @@ async function reach(
   const recorder = new Recorder(redactor);
   const problem = startProblem ?? connection.problem;
   if (problem !== undefined) {
-    const http = new HttpClient({ endpoint: { origin: NOWHERE }, recorder });
-    return { connection, http, problem };
+    return { connection, http: new HttpClient({ endpoint: { origin: NOWHERE }, recorder }), problem };
   }
   const http = connection.client(recorder);
   return { connection, http, problem: await whySilent(http, ASKED_FIRST, connection.hint, options) };

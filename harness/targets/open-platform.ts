@@ -11,9 +11,6 @@ import { type PlatformSettings, platformSettings } from './settings.ts';
 import { TargetLife } from './target-life.ts';
 import { NOWHERE, webAddress, webEndpoint } from './transports/index.ts';
 
-/** Base path of the Platform API (section 9 of the specification). */
-const BASE_PATH = '/beta';
-
 /** Throws UsageError for invalid options or an invalid target file; reports failures of the target in `unreachable`. */
 export async function openPlatformTarget(options: PlatformTargetOptions): Promise<OpenPlatformTarget> {
   const { redactor, patienceMs = PATIENCE_MS } = options;
@@ -72,7 +69,8 @@ function clientOf(settings: PlatformSettings, started: Started | undefined, opti
   const { origin, pathname } = new URL(webAddress('--url', (started?.at ?? settings.at)?.address ?? NOWHERE));
   return new HttpClient({
     endpoint: webEndpoint(origin, settings),
-    basePath: pathname === '/' ? BASE_PATH : pathname,
+    // Base path of the Platform API (section 9 of the specification).
+    basePath: pathname === '/' ? '/beta' : pathname,
     headers: {
       accept: 'application/json',
       'x-api-key': apiKey,
@@ -86,8 +84,6 @@ function clientOf(settings: PlatformSettings, started: Started | undefined, opti
 
 /** Requests sent together; a single answer proves that the platform is reachable. */
 const ASKED_FIRST = ['/devices', '/config_types'].map((path) => ({ path, query: { limit: 1 } }));
-
-const ENOUGH = 3;
 
 /** A request without an answer only leaves its capability undeclared. */
 async function probePlatform(http: HttpClient, versionHeader: string) {
@@ -103,7 +99,7 @@ async function probePlatform(http: HttpClient, versionHeader: string) {
   return {
     versions: SUPPORTED_VERSIONS.filter((_, at) => isServed(answers[at]?.status)),
     isElsewhere: answers.every(({ status }) => status === 404),
-    seedData: items.length >= ENOUGH,
+    seedData: items.length >= 3,
     onlineDevice: withStatus('online'),
     offlineDevice: withStatus('offline'),
   };

@@ -201,10 +201,6 @@ export const writing = (started: Started | undefined, recorder: Recorder): Pick<
 
 /** Multiple of `patienceMs` for the first answer, because the target may still be starting. */
 const FIRST_ANSWER_PATIENCES = 3;
-/** Milliseconds for a target to accept connections, e.g. when started beside Muster. */
-const LISTENS_WITHIN_MS = 5_000;
-/** Errors that end the run at the first request, because every check would repeat them. */
-const UNDECIDED = [NoAnswerInTime, Unreachable, Unfinished];
 
 /** A closed connection counts as an answer, because checks report it. */
 export async function whySilent(
@@ -213,13 +209,15 @@ export async function whySilent(
   hint: string,
   { patienceMs = PATIENCE_MS, firstAnswerMs: withinMs = FIRST_ANSWER_PATIENCES * patienceMs }: TargetOptions,
 ): Promise<string | undefined> {
-  const unreachable = await whyUnreachable(http, hint, Math.min(patienceMs, LISTENS_WITHIN_MS));
+  // Milliseconds for a target to accept connections, e.g. when started beside Muster.
+  const unreachable = await whyUnreachable(http, hint, Math.min(patienceMs, 5_000));
   if (unreachable !== undefined) return unreachable;
   const over = new AbortController();
   const asking = http.with({ timeoutMs: withinMs, signal: over.signal });
   const answered = requests.map((request) =>
     asking.request(request).catch((error: unknown) => {
-      if (UNDECIDED.some((kind) => error instanceof kind)) throw error;
+      // Ends the run at the first request for errors that every check would repeat.
+      if ([NoAnswerInTime, Unreachable, Unfinished].some((kind) => error instanceof kind)) throw error;
     }),
   );
   try {

@@ -86,8 +86,6 @@ export function deviceSettings(options: DeviceTargetOptions) {
 
 export type PlatformSettings = ReturnType<typeof platformSettings>;
 
-const PLATFORM_PORT = 8080;
-
 /** Throws UsageError for invalid options or an invalid target file. */
 export function platformSettings(options: PlatformTargetOptions) {
   const { redactor } = options;
@@ -119,12 +117,10 @@ export function platformSettings(options: PlatformTargetOptions) {
     onlineDevice: values.onlineDevice,
     offlineDevice: values.offlineDevice,
     readOnly,
-    image: image === undefined ? undefined : { port: PLATFORM_PORT, ...image },
+    image: image === undefined ? undefined : { port: 8080, ...image },
     capabilities,
   };
 }
-
-const START_MS = 60_000;
 
 function startSettings(
   options: TargetOptions,
@@ -141,7 +137,7 @@ function startSettings(
     caFile: ca,
     startOptions: {
       env: options.env ?? process.env,
-      timeoutMs: options.startMs ?? (startSeconds === undefined ? START_MS : startSeconds * 1000),
+      timeoutMs: options.startMs ?? (startSeconds === undefined ? 60_000 : startSeconds * 1000),
       transports,
       notify: options.notify ?? (() => {}),
       signal: options.signal,

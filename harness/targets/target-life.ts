@@ -11,21 +11,10 @@ import { AgentEnded } from './control/control.ts';
 
 /** Milliseconds until Muster learns of a process's end. */
 const END_MS = 1000;
-const LOOK_MS = 20;
 /** Restarts of a target in a run; some targets end in every check. */
 const MOST_STARTS = 12;
-/** Milliseconds for concurrent checks to end, some of which may not notice the target's end. */
-const OTHERS_MS = 5000;
-/** Milliseconds for a target to restart by itself, before Muster starts it. */
-const BACK_MS = 2000;
 const ANSWER_MS = 2000;
 const MOST_ASKED = 10;
-/** Milliseconds that the simplest request must take to prove a standstill of the target. */
-const STILL_MS = 100;
-/** Milliseconds of a standstill of Muster, after which a server may have given up a connection. */
-const HELD_UP_MS = 2000;
-/** Multiple of `patienceMs` without an answer, after which the target counts as hung. */
-const STILL_PATIENCES = 6;
 
 export interface LifeOptions {
   ask<T>(signal: AbortSignal, question: (http: HttpClient) => Promise<T>): Promise<T>;
@@ -129,7 +118,8 @@ export class TargetLife {
     this.#turn = promise;
     run.leave = resolve;
     await unlessAborted(before, run.signal);
-    await wait('the other checks to end', () => this.#running.size === 0 || undefined, OTHERS_MS, run.signal);
+    // Milliseconds for concurrent checks to end, some of which may not notice the target's end.
+    await wait('the other checks to end', () => this.#running.size === 0 || undefined, 5000, run.signal);
   }
 
   /** Without a known exit, blames the check only for an answer that breaks off again while no other check runs. */
@@ -169,12 +159,14 @@ export class TargetLife {
     const held = Math.round(heldUpMs() - before);
     // Status 408: the target gave up a slow request (RFC 9110, section 15.5.9).
     const wasGivenUp = latest(recorder).some(({ status }) => status === 408);
-    if (held >= HELD_UP_MS && (isBrokenOff(error, recorder) || wasGivenUp)) {
+    // Allows for a server that gives up a connection during a standstill of Muster of 2 s or more.
+    if (held >= 2000 && (isBrokenOff(error, recorder) || wasGivenUp)) {
       this.#metStill.add(id);
       return new Standstill(`Muster was held up for ${held} ms, in which the target may have given it up`);
     }
     if (this.#hangs || !(error instanceof Error && IN_VAIN.test(error.message))) return undefined;
-    const timeoutMs = STILL_PATIENCES * this.#options.patienceMs;
+    // Counts the target as hung after 6 times its patience without an answer.
+    const timeoutMs = 6 * this.#options.patienceMs;
     const since = runningMs();
     const answered = await this.#options.ask(signal, (http) =>
       http.open({ path: '/', timeoutMs }).then(
@@ -186,7 +178,8 @@ export class TargetLife {
       ),
     );
     const ms = Math.round(runningMs() - since);
-    if (answered !== undefined || ms < STILL_MS) return undefined;
+    // Counts as a standstill of the target only if the simplest request took 100 ms or more.
+    if (answered !== undefined || ms < 100) return undefined;
     this.#metStill.add(id);
     return new Standstill(`the target stood still: it answered nobody for ${ms} ms more`);
   }
@@ -290,7 +283,7 @@ export class TargetLife {
         (await http.connect()).destroy();
         return false;
       } catch (error) {
-        return error instanceof Unreachable && GONE.test(error.message);
+        return error instanceof Unreachable && /connection refused|no such socket/.test(error.message);
       }
     });
   }
@@ -302,7 +295,8 @@ export class TargetLife {
     if (this.#over !== undefined) return false;
     if (this.#endOfProcess() === undefined) {
       const back = async () => ((await this.#isGone(signal)) ? undefined : true);
-      const withinMs = start === undefined ? patienceMs : BACK_MS;
+      // Milliseconds for a target to restart by itself, before Muster starts it.
+      const withinMs = start === undefined ? patienceMs : 2000;
       if ((await wait('the target to come back', back, withinMs, signal)) === true) return true;
     }
     const ended = `the target has ended by itself, after ${request}: ${how}`;
@@ -320,12 +314,11 @@ export class TargetLife {
 const heldUpMs = (): number => performance.now() - runningMs();
 
 const wait = <T>(what: string, look: () => Promise<T | undefined> | T | undefined, ms: number, signal: AbortSignal) =>
-  pollWithin(what, look, { timeoutMs: ms, firstPauseMs: LOOK_MS, signal });
+  pollWithin(what, look, { timeoutMs: ms, firstPauseMs: 20, signal });
 
 const NOT_SENT = /cannot connect|connection refused|no such socket/;
 const wasSent = ({ error = '' }: Recorded): boolean => !NOT_SENT.test(error);
 const IN_VAIN = /no answer within \d+ ms|nothing (?:more of it for|of the kind within) \d+ ms|no answer in time/;
-const GONE = /connection refused|no such socket/;
 
 const latest = ({ exchanges }: Recorder): readonly Recorded[] => exchanges.slice(-MOST_ASKED);
 

@@ -59,9 +59,8 @@ export function* observationsIn(memory: ArrayBuffer, used: number): Generator<Ob
     const rest = bytes.subarray(start + HEAD, end);
     const what = KINDS[bytes[start] ?? 0] ?? 'dropped';
     const from = SIDES[bytes[start + 1] ?? 0] ?? 'client';
-    const how = ENDINGS[bytes[start + 2] ?? 0] ?? 'cut';
     if (what === 'bytes') yield { what, connection, at, from, piece: rest };
-    else if (what === 'ended') yield { what, connection, at, from, how };
+    else if (what === 'ended') yield { what, connection, at, from, how: ENDINGS[bytes[start + 2] ?? 0] ?? 'cut' };
     else if (what === 'refused') yield { what, connection, at, why: rest.toString() };
     else yield { what, connection, at };
     start = end;

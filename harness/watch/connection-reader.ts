@@ -50,8 +50,7 @@ class KeptBody {
   }
 
   #cut(): { sha256: string } {
-    const hash = this.#hash ?? createHash('sha256').update(this.#bytes.view());
-    const sha256 = hash.digest('hex');
+    const sha256 = (this.#hash ?? createHash('sha256').update(this.#bytes.view())).digest('hex');
     this.#bytes.clear();
     return { sha256 };
   }
@@ -100,9 +99,6 @@ interface ReaderOptions {
 }
 
 const OBJECT_BYTES = 200;
-
-const REQUEST = /^([!#$%&'*+.^_`|~\w-]+) (\S+) HTTP\/1\.([01])$/;
-const STATUS = /^HTTP\/1\.([01]) (\d{3})(?: .*)?$/;
 
 export class ConnectionReader {
   readonly #options: ReaderOptions;
@@ -179,7 +175,7 @@ export class ConnectionReader {
   }
 
   #request({ line, headers }: Head, at: number): BodyRule | undefined {
-    const [, method, target] = REQUEST.exec(line) ?? [];
+    const [, method, target] = /^([!#$%&'*+.^_`|~\w-]+) (\S+) HTTP\/1\.([01])$/.exec(line) ?? [];
     if (method === undefined || target === undefined) return void this.lose('what the client sent is no HTTP/1.1', at);
     if (this.#waiting.length >= MOST_WAITING)
       return void this.lose(`${MOST_WAITING} requests wait for their answers`, at);
@@ -209,7 +205,7 @@ export class ConnectionReader {
   }
 
   #response({ line, headers }: Head, at: number): BodyRule | undefined {
-    const status = Number(STATUS.exec(line)?.[2]);
+    const status = Number(/^HTTP\/1\.([01]) (\d{3})(?: .*)?$/.exec(line)?.[2]);
     const [exchange] = this.#waiting;
     if (Number.isNaN(status)) this.lose('what the server sent is no HTTP/1.1', at);
     else if (exchange === undefined) this.lose(`the server sent ${status}, and nothing was asked`, at);
@@ -267,11 +263,9 @@ export class ConnectionReader {
   }
 }
 
-const LONGEST_TORN = 4096;
-
 class StreamReader {
   readonly #parser: SseParser;
-  readonly #tail = new Bytes(LONGEST_TORN);
+  readonly #tail = new Bytes(4096);
   #end = 0;
 
   constructor(frame: (fields: Pairs, at: number) => void) {

@@ -6,16 +6,7 @@ import type { Ending, Side, Tap } from './relay.ts';
 
 /** Share of a processor for the judging thread, which must leave time to the traffic. */
 const MOST_BUSY = 0.125;
-/** Milliseconds of processor time for the thread's warm-up, which does not count as load. */
-const WARM_UP_MS = 1000;
-/** Milliseconds between load measurements; one busy interval drops no connection. */
-const LOOK_MS = 500;
-/** Milliseconds and bytes of a batch; small batches wake the thread often, large batches delay traffic. */
-const TOGETHER_MS = 2;
-const FULL_BATCH = 256 * 1024;
 const MIB = 1024 * 1024;
-const MOST_OF_A_CONNECTION = 4 * MIB;
-const MOST_OF_ALL = 64 * MIB;
 
 interface Carried {
   readonly connection: number;
@@ -40,7 +31,8 @@ export class JudgeLink implements Tap, AsyncDisposable {
 
   constructor(options: Omit<JudgeWorkerOptions, 'taken'>) {
     this.#worker = new JudgeWorker({ ...options, taken: () => this.#taken() });
-    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+    // Milliseconds between load measurements; one busy interval drops no connection.
+    this.#timer = setInterval(() => this.#look(), 500).unref();
   }
 
   opened(connection: number): void {
@@ -52,7 +44,7 @@ export class JudgeLink implements Tap, AsyncDisposable {
     this.carried[from] += piece.length;
     const open = this.#open.get(connection);
     if (open === undefined || this.#worker.isOver) return;
-    if (open.untaken + piece.length > MOST_OF_A_CONNECTION || this.#all + piece.length > MOST_OF_ALL)
+    if (open.untaken + piece.length > 4 * MIB || this.#all + piece.length > 64 * MIB)
       return void this.#drop(connection);
     if (open.recent === 0) this.#recent.push(open);
     open.untaken += piece.length;
@@ -119,8 +111,9 @@ export class JudgeLink implements Tap, AsyncDisposable {
   #add(glimpse: Observation): void {
     if (this.#worker.isOver) return;
     this.#batch.add(glimpse);
-    if (this.#batch.length >= FULL_BATCH) this.#flush();
-    else this.#due ??= setTimeout(() => this.#flush(), TOGETHER_MS);
+    // Milliseconds and bytes of a batch; small batches wake the thread often, large batches delay traffic.
+    if (this.#batch.length >= 256 * 1024) this.#flush();
+    else this.#due ??= setTimeout(() => this.#flush(), 2);
   }
 
   #flush(): void {
@@ -134,7 +127,8 @@ export class JudgeLink implements Tap, AsyncDisposable {
   }
 
   #taken(): void {
-    if (this.#warmAt === Number.POSITIVE_INFINITY) this.#warmAt = this.#worker.spentMs + WARM_UP_MS;
+    // Milliseconds of processor time for the thread's warm-up, which does not count as load.
+    if (this.#warmAt === Number.POSITIVE_INFINITY) this.#warmAt = this.#worker.spentMs + 1000;
     for (const [carried, bytes] of this.#sent.shift() ?? []) {
       this.#all -= bytes;
       carried.untaken -= bytes;

@@ -32,8 +32,6 @@ export interface LiveFigures {
   decided: number;
 }
 
-const TELLING_MS = 500;
-
 export interface RecordingSink {
   take: TakeTraffic;
   flush(): void;
@@ -49,7 +47,7 @@ export function serveJudge(
   const { judge, keeping, isShown = false } = made(report);
   const serving = new Serving(judge, keeping);
   const tell = (): void => report({ kind: 'live', live: { seen: judge.seen, decided: judge.decided } });
-  const telling = isShown ? setInterval(tell, TELLING_MS) : undefined;
+  const telling = isShown ? setInterval(tell, 500) : undefined;
   let isOver = false;
   port?.on('message', (message: ToThread) => {
     // Drops messages after the end, because the recording is closed.
@@ -74,18 +72,14 @@ export function serveJudge(
   });
 }
 
-const LESS_URGENT = 5;
-
 function yieldToTraffic(): void {
   try {
     const thread = Number(basename(readlinkSync('/proc/thread-self')));
-    setPriority(thread, Math.min(19, getPriority(thread) + LESS_URGENT));
+    setPriority(thread, Math.min(19, getPriority(thread) + 5));
   } catch {
     // Systems other than Linux have no priority by thread.
   }
 }
-
-const MOST_PENDING = 8 * 1024 * 1024;
 
 /** Records traffic before judging, so that traffic that breaks the judge can be replayed. */
 class Serving {
@@ -117,7 +111,7 @@ class Serving {
     this.#pending.push({ traffic, connection: this.#readers.current });
     this.#bytes += 'body' in traffic ? (traffic.body?.text?.length ?? 0) : 0;
     if (traffic.kind === 'closed' || traffic.kind === 'lost') this.#readers.forget(traffic.connection);
-    if (this.#bytes > MOST_PENDING) this.#settle();
+    if (this.#bytes > 8 * 1024 * 1024) this.#settle();
   }
 
   #settle(): void {
@@ -142,8 +136,6 @@ function spentMs(): number | undefined {
   return usage && (usage.user + usage.system) / 1000;
 }
 
-const MOST_HELD = 64 * 1024 * 1024;
-
 export class Readers {
   readonly #readers = new Map<number, { reader: ConnectionReader; held: number }>();
   readonly #take: TakeTraffic;
@@ -153,7 +145,7 @@ export class Readers {
   #now = 0;
   current = 0;
 
-  constructor(take: TakeTraffic, most = MOST_HELD) {
+  constructor(take: TakeTraffic, most = 64 * 1024 * 1024) {
     this.#take = take;
     this.#most = most;
   }

@@ -2,10 +2,6 @@ import { Worker } from 'node:worker_threads';
 import type { FromThread, LiveFigures, ToThread } from './judge-thread.ts';
 import type { Concluded, PlainJudged } from './judging.ts';
 
-/** MiB of the thread's heap; the thread's bounded state needs less. */
-const HEAP_MB = 512;
-const CONCLUDING_MS = 30_000;
-
 export interface JudgeWorkerOptions {
   entry: URL;
   data: unknown;
@@ -31,7 +27,8 @@ export class JudgeWorker implements AsyncDisposable {
       name: 'judge',
       workerData: options.data,
       execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+      // MiB of the thread's heap; the thread's bounded state needs less.
+      resourceLimits: { maxOldGenerationSizeMb: 512 },
     });
     this.#worker.on('message', (message: FromThread) => this.#message(message));
     this.#worker.on('error', (error: unknown) => this.fail(error));
@@ -62,7 +59,7 @@ export class JudgeWorker implements AsyncDisposable {
 
   async conclude(): Promise<Concluded | undefined> {
     this.post({ kind: 'conclude' });
-    this.#patience = setTimeout(() => this.#gone('it did not come to its end'), CONCLUDING_MS);
+    this.#patience = setTimeout(() => this.#gone('it did not come to its end'), 30_000);
     try {
       return await this.#concluded.promise;
     } finally {

@@ -41,20 +41,12 @@ interface JudgeOptions {
   chosen?: ReadonlySet<string>;
 }
 
-/** Credentials masked in every encoding; further credentials are masked only unencoded. */
-const MOST_SECRETS = 20;
-const LONGEST_SECRET = 1000;
-/** Maximum number of distinct reasons, because a peer may cause any number. */
-const MOST_REASONS = 50;
-const LONGEST_REASON = 200;
 /** Request headers that rules read; remembered requests keep no others, to save memory. */
 const READ = new Set([
   ...['accept', 'authorization', 'content-type', 'cookie', 'last-event-id', 'user-agent', 'x-api-key'],
   ...DIALECTS.map((name) => NAMES_BY_DIALECT[name].versionHeader.toLowerCase()),
 ]);
 const READ_OF_ANSWERS = new Set(['content-type', 'date', 'retry-after']);
-/** Characters of an address or header; no client of the API sends more. */
-const LONGEST_READ = 8192;
 const LONGEST_FIELD = 2000;
 const LONGEST_AGENT = 300;
 
@@ -138,7 +130,7 @@ export class TrafficJudge {
   }
 
   #reason(why: string): string {
-    return this.redactor.excerpt(why, LONGEST_REASON);
+    return this.redactor.excerpt(why, 200);
   }
 
   #request(traffic: Extract<Traffic, { kind: 'request' }>): void {
@@ -149,7 +141,8 @@ export class TrafficJudge {
     const known = madeOnce(this.#connections, connection, () => ({ open: true }));
     const { read, longest, isForwarded, client, shown } = askingOf(headers);
     const target = own(sent);
-    const isReadable = Math.max(target.length, longest) <= LONGEST_READ;
+    // Reads addresses and headers of up to 8192 characters; no client of the API sends more.
+    const isReadable = Math.max(target.length, longest) <= 8192;
     if (!isReadable) count(this.seen.unread, 'of a request whose head is too long');
     const path = target.split('?', 1)[0] ?? '';
     const isBelow = path === base || target.startsWith(`${base}/`) || (isAnywhere && path.includes(`${base}/`));
@@ -216,7 +209,8 @@ export class TrafficJudge {
     asked.duration_ms = at - request.at;
     asked.isOver = true;
     request.body = beginning(request.body);
-    if (isCodedStream(status, headers)) count(this.seen.unread, 'an event stream in a content coding is not read');
+    if (isEventStream(status, headers?.['content-type']) && isCoded(headers?.['content-encoding']))
+      count(this.seen.unread, 'an event stream in a content coding is not read');
     else if (ended === 'whole' && status !== undefined && headers !== undefined && parser === undefined) {
       const text = wholeText(body);
       if (text === undefined || !isModest(text)) {
@@ -234,7 +228,8 @@ export class TrafficJudge {
   }
 
   #keepIn(kept: Set<string>, secret: string): void {
-    if (kept.size >= MOST_SECRETS || secret.length > LONGEST_SECRET || kept.has(secret)) return;
+    // Masks 20 credentials in every encoding, and further ones only unencoded.
+    if (kept.size >= 20 || secret.length > 1000 || kept.has(secret)) return;
     kept.add(secret);
     this.redactor.add(secret);
   }
@@ -253,10 +248,9 @@ export class TrafficJudge {
   }
 
   #finding({ expected, actual, counterexample }: Contradiction): Contradiction {
-    const shown = actual instanceof Error ? actual.message : actual;
     return {
       expected: this.redactor.text(expected),
-      actual: this.redactor.value(shown),
+      actual: this.redactor.value(actual instanceof Error ? actual.message : actual),
       ...(counterexample !== undefined && { counterexample: this.redactor.value(counterexample) }),
     };
   }
@@ -319,10 +313,8 @@ const secretsOf = ({ 'x-api-key': key, authorization = '' }: Fields): string[] =
     .filter((secret) => secret !== undefined)
     .filter((secret) => !secret.includes('***'));
 
-const isCodedStream = (status: number | undefined, headers: Fields = {}): boolean =>
-  isEventStream(status, headers['content-type']) && isCoded(headers['content-encoding']);
-
 function count(counts: Record<string, number>, reason: string): void {
-  const known = Object.hasOwn(counts, reason) || Object.keys(counts).length < MOST_REASONS ? reason : 'other reasons';
+  // Maximum number of distinct reasons, because a peer may cause any number.
+  const known = Object.hasOwn(counts, reason) || Object.keys(counts).length < 50 ? reason : 'other reasons';
   counts[known] = (counts[known] ?? 0) + 1;
 }

@@ -29,9 +29,6 @@ interface RecordOptions {
   trouble(why: string): void;
 }
 
-/** Characters written together, because a system call for each line is slow. */
-const MOST_TOGETHER = 65_536;
-
 /** Throws the system's error if the file cannot be created, or Error for a path that is no regular file. */
 export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions): RecordingSink {
   const file = new RecordFile(path, limit, (part) => `${printableJson({ ...head, part })}\n`);
@@ -55,7 +52,8 @@ export function recordTo({ path, limit, head, redactor, trouble }: RecordOptions
     take: (traffic) =>
       write(() => {
         lines += `${printableJson(withoutSecrets(traffic, redactor))}\n`;
-        if (lines.length >= Math.min(limit, MOST_TOGETHER)) flush();
+        // Characters written together, because a system call for each line is slow.
+        if (lines.length >= Math.min(limit, 65_536)) flush();
       }),
     flush: () => write(flush),
     close() {

@@ -65,13 +65,6 @@ interface RelayOptions {
   };
 }
 
-const BACKLOG = 4096;
-/**
- * Connections that a server has ended and a client has not; above the limit, the relay closes the longest silent
- * connection.
- */
-const MOST_LINGERING = 32;
-
 export class Relay implements AsyncDisposable {
   readonly #server: Server;
   readonly #options: RelayOptions;
@@ -103,7 +96,7 @@ export class Relay implements AsyncDisposable {
   /** Resolves once clients can connect. Rejects with the system's error. */
   static async open(options: RelayOptions): Promise<Relay> {
     const relay = new Relay(options);
-    await once(relay.#server.listen({ ...options.listen, backlog: BACKLOG }), 'listening');
+    await once(relay.#server.listen({ ...options.listen, backlog: 4096 }), 'listening');
     // Ignores a failed accept, e.g. for lack of descriptors, which affects no open connection.
     relay.#server.on('error', () => {});
     return relay;
@@ -171,7 +164,8 @@ export class Relay implements AsyncDisposable {
     last();
     client.on('data', last);
     client.once('close', () => this.#lingering.delete(client));
-    if (this.#lingering.size <= MOST_LINGERING) return;
+    // Keeps 32 connections that a server has ended and a client has not; beyond, closes the longest silent one.
+    if (this.#lingering.size <= 32) return;
     const [silent] = [...this.#lingering].filter(([, its]) => its.writableLength === 0);
     if (silent === undefined) return;
     const [longest, its] = silent;

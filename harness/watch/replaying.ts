@@ -7,17 +7,14 @@ import { trafficOfHar } from './har-traffic.ts';
 import type { RecordingHead } from './recording.ts';
 import type { TakeTraffic, Traffic } from './traffic.ts';
 
-const MOST_SHOWN = 80;
 /** Characters of a recording's line, so that an endless line does not fill the memory. */
 const MOST_IN_LINE = 64 * 1024 * 1024;
-/** Maximum bytes of a recording's first line; a longer line begins a file of another kind, such as HAR. */
-const LONGEST_HEAD = 64 * 1024;
-const HAR = /^\uFEFF?\s*\{\s*"log"\s*:/;
 
 /** Resolves with undefined for a file that is no recording. Throws UsageError for a pipe or an unreadable file. */
 export async function recordingHead(path: string): Promise<RecordingHead | undefined> {
   if (!isOneFile(path)) throw new UsageError(`--replay ${path}: must be a file, as it is read more than once`);
-  for await (const line of linesOf(path, LONGEST_HEAD)) return headIn(parsed(line));
+  // Maximum bytes of a recording's first line; a longer line begins a file of another kind, such as HAR.
+  for await (const line of linesOf(path, 64 * 1024)) return headIn(parsed(line));
   return undefined;
 }
 
@@ -59,8 +56,8 @@ function replayHar(path: string, take: TakeTraffic, origin: string | undefined):
   const value = parsed(text);
   const result = trafficOfHar(value, take, origin);
   if (result !== undefined) return result;
-  const shown = text.slice(0, MOST_SHOWN);
-  if (value === undefined && HAR.test(shown))
+  const shown = text.slice(0, 80);
+  if (value === undefined && /^\uFEFF?\s*\{\s*"log"\s*:/.test(shown))
     throw new UsageError(`--replay ${path}: is HAR but incomplete JSON; the writer was probably killed`);
   throw new UsageError(
     `--replay ${path}: is neither a recording of \`muster watch\` nor HAR 1.2; it begins with ${JSON.stringify(shown)}`,

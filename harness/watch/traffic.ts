@@ -58,7 +58,6 @@ export interface ServerAddress {
 type Sent = Pick<RequestSeen, 'method' | 'target' | 'headers'>;
 
 const NOT_REPEATED = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect', 'te', 'trailer']);
-const USUAL_TIMEOUT_MS = 10_000;
 export const LONGEST_SHOWN = 4000;
 
 export class RequestEvidence implements Asked {
@@ -99,7 +98,7 @@ export class RequestEvidence implements Asked {
       caFile,
       headers: Object.fromEntries(repeated),
       body: body === undefined ? undefined : this.#redactor.body(body, false),
-      timeoutMs: USUAL_TIMEOUT_MS,
+      timeoutMs: 10_000,
       stream: headers['accept'] === 'text/event-stream',
       variable: () => variable,
     });

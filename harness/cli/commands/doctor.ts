@@ -55,8 +55,7 @@ export const doctor = command({
       );
     }
     const able = findings.every(({ group, ok }) => ok || group !== NEEDED);
-    const all = findings.every(({ ok }) => ok);
-    const checksRun = all
+    const checksRun = findings.every(({ ok }) => ok)
       ? 'Everything can run here.'
       : 'Checks can run here. A line with ! matters only for the features in its heading.';
     const ending = able ? checksRun : `Checks cannot run here: see ! below ${NEEDED}.`;

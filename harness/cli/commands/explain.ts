@@ -54,27 +54,25 @@ export function listText({ requirements, requirements_version }: Catalogue, pain
   return [
     ...[...groups].flatMap(([heading, entries]) => [
       paint(['bold', 'cyan'], heading),
-      ...entries.flatMap((entry) => requirementLines(entry, paint, columns)),
+      ...entries.flatMap((entry) => {
+        const isOne = entry.checks.length === 1 && entry.checks[0]?.id === entry.id;
+        const notes = entry.checks.map(({ id, needs }) =>
+          [...(isOne ? [] : [id]), ...(needs.length === 0 ? [] : ['needs', needs.join(', ')])].join(' '),
+        );
+        const watched = (entry.watched ?? []).map((rule) => `${rule.id} by ${watchOf(rule)}`);
+        return [
+          `  ${paint(TONES[entry.level], entry.level.padEnd(6))} ${entry.id}`,
+          ...[entry.text, ...notes, ...watched]
+            .filter((text) => text !== '')
+            .flatMap((text) => wrap(text, columns - 9).map((line) => paint('dim', `         ${line}`))),
+        ];
+      }),
       '',
     ]),
     `${requirements.length} requirements, ${checks} checks · requirements of ${requirements_version} · muster ` +
       'explain ID for more',
     '',
   ].join('\n');
-}
-
-function requirementLines(entry: CataloguedRequirement, paint: Paint, columns: number): string[] {
-  const isOne = entry.checks.length === 1 && entry.checks[0]?.id === entry.id;
-  const notes = entry.checks.map(({ id, needs }) =>
-    [...(isOne ? [] : [id]), ...(needs.length === 0 ? [] : ['needs', needs.join(', ')])].join(' '),
-  );
-  const watched = (entry.watched ?? []).map((rule) => `${rule.id} by ${watchOf(rule)}`);
-  return [
-    `  ${paint(TONES[entry.level], entry.level.padEnd(6))} ${entry.id}`,
-    ...[entry.text, ...notes, ...watched]
-      .filter((text) => text !== '')
-      .flatMap((text) => wrap(text, columns - 9).map((line) => paint('dim', `         ${line}`))),
-  ];
 }
 
 export const explain = command({
@@ -145,7 +143,7 @@ export function explainText(all: Catalogue, id: string, paint: Paint, columns: n
       near !== undefined ? `; did you mean ${near}?` : alike.length > 0 ? `; there are ${alike.join(', ')}` : '';
     throw new UsageError(`${id}: no requirement and no check has that id${hint} (\`muster list\` shows them all)`);
   }
-  if (below.length > MOST_IN_FULL)
+  if (below.length > 3)
     return [
       ...below.map(({ level, id: each, section, text }) => {
         const head = `${level.padEnd(6)} ${paint('bold', each)}  ${paint('dim', `section ${section}`)}`;
@@ -158,8 +156,6 @@ export function explainText(all: Catalogue, id: string, paint: Paint, columns: n
 
 const idsOf = ({ id, checks, watched = [] }: CataloguedRequirement): string[] =>
   [{ id }, ...checks, ...watched].map((each) => each.id);
-
-const MOST_IN_FULL = 3;
 
 function requirementEntry({ id, text, clause, checks, watched = [], ...entry }: CataloguedRequirement): Explained {
   const needs = [...new Set(checks.flatMap((check) => check.needs))];

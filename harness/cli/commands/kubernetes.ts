@@ -61,8 +61,7 @@ export const kubernetes = command({
   async run(args, context) {
     const run = await clusterRun(args, context);
     const own = context.rest.length === 0 ? '' : ` -- ${context.rest.join(' ')}`;
-    const line = `${commandLine(['kubernetes'], options, args)}${own}`;
-    process.stdout.write(manifestsOf(run, line));
+    process.stdout.write(manifestsOf(run, `${commandLine(['kubernetes'], options, args)}${own}`));
     return EXIT.conformant;
   },
 });
@@ -107,23 +106,19 @@ function label(option: string, text: string, most: number): string {
 }
 
 const MIB = 2 ** 20;
-/** Fraction of the requested memory that a shard may fill; the fleet requires the rest to be free. */
-const USED = 0.85;
-const ROBOTS_PER_CPU = 5000;
-/** Factor by which the memory disk exceeds the robots' files, because event logs grow with each roll-out. */
-const FILES_SPARE = 3;
 
 function shardResources(robots: number, scenario: Pick<Scenario, 'uplink' | 'subscribers' | 'phases'>) {
   const cost = robotCost(scenario);
   const workers = sensibleWorkers(robots, cost, { descriptors: Number.POSITIVE_INFINITY, cores: robots });
   const { whole } = memoryOf(robots, cost, { workers, platform: false, filesInMemory: true });
-  const memory = whole / MIB / USED;
+  // Fraction of the requested memory that a shard may fill; the fleet requires the rest to be free.
+  const memory = whole / MIB / 0.85;
   return {
-    cpu: String(Math.max(1, Math.ceil(robots / ROBOTS_PER_CPU))),
+    cpu: String(Math.max(1, Math.ceil(robots / 5000))),
     memory: steps(memory, 256),
     memoryLimit: steps(2 * memory, 512),
-    /** Memory disk for the robots' files, which is part of `memory`. */
-    files: steps((FILES_SPARE * robots * cost.memoryDiskBytes) / MIB, 64),
+    /** Memory disk, part of `memory`: three times the robots' files, because event logs grow with each roll-out. */
+    files: steps((3 * robots * cost.memoryDiskBytes) / MIB, 64),
   };
 }
 

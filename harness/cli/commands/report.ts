@@ -34,8 +34,7 @@ export const report = command({
       const run = reportFrom(value, file);
       // Masks no secrets, because Muster masked the report when writing it.
       const writing = { redactor: new Redactor(), stdout, stderr, env, verbose };
-      const reporters = createReporters(formats ?? [], writing, places);
-      await new RunListeners(reporters).end(run);
+      await new RunListeners(createReporters(formats ?? [], writing, places)).end(run);
     } else if (isFleet(value)) {
       const write = reportWriter(formats ?? ['pretty'], FLEET_FORMATS, stdout, places);
       write({ result: fleetIn(file), out: dirname(file) });

@@ -149,9 +149,8 @@ async function known() {
   return { simulator: 'platform', defects: platformDefects, variants: platformVariants } as const;
 }
 
-const NAMES = ['key', 'api_key', 'token', 'password', 'authorization', 'public_key_pem', '["x-api-key"]'];
-const SECRETS = NAMES.flatMap((name) =>
-  name.startsWith('[') ? [name, `*${name}`, `*.*${name}`] : [name, `*.${name}`, `*.*.${name}`],
+const SECRETS = ['key', 'api_key', 'token', 'password', 'authorization', 'public_key_pem', '["x-api-key"]'].flatMap(
+  (name) => (name.startsWith('[') ? [name, `*${name}`, `*.*${name}`] : [name, `*.${name}`, `*.*.${name}`]),
 );
 
 export const simulatePlatformCommand = command({

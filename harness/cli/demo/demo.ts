@@ -35,9 +35,6 @@ export { PreflightError } from '../../../simulators/fleet/run/errors.ts';
 /** Bits of a robot's key; short keys are made quickly, and the demo's platform accepts 1024 bits. */
 const DEMO_KEY_BITS = 1024;
 
-/** Seeded devices, enough for a deployment in every state, which the platform suite has to see. */
-const PAST_DEVICES = 12;
-
 interface Demo {
   robots: number;
   seed: number;
@@ -61,7 +58,8 @@ export async function runDemo(demo: Demo): Promise<number> {
   const platform = stack.use(
     await simulatePlatform({
       seed,
-      devices: PAST_DEVICES,
+      // Seeded devices, enough for a deployment in every state, which the platform suite has to see.
+      devices: 12,
       minKeyBits: DEMO_KEY_BITS,
       ...(uiPort !== undefined && { ui: { port: 0 } }),
       keys: [

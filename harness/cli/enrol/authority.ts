@@ -4,10 +4,6 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 export type ServerCertificate = { cert: string; key: string };
 export type Authority = ServerCertificate & { ca: string };
 
-const VALID_MS = 7 * 86_400_000;
-/** Start of validity in milliseconds before now, because the clocks of two machines may differ. */
-const EARLIER_MS = 3_600_000;
-
 /** Authority and server certificate, both valid for a week; the authority's private key is discarded. */
 export function makeAuthority(): Authority {
   const { ca, issue } = issuingAuthority();
@@ -56,7 +52,8 @@ function certificate(issuer: Issuer, subject: Buffer, publicKey: KeyObject, exte
     tagged(0x02, serial),
     ecdsaWithSha256,
     issuer.name,
-    sequence(time(now.getTime() - EARLIER_MS), time(now.getTime() + VALID_MS)),
+    // Start of validity in milliseconds before now, because the clocks of two machines may differ.
+    sequence(time(now.getTime() - 3_600_000), time(now.getTime() + 7 * 86_400_000)),
     subject,
     spki(publicKey),
     tagged(0xa3, sequence(...extensions)),

@@ -45,14 +45,7 @@ export interface ControlPlatformOptions extends OwnPlatform {
 
 export type ControlPlatform = Awaited<ReturnType<typeof startControlPlatform>>;
 
-const ENROL_MS = 240_000;
-/** Milliseconds to wait for the enrolment of an agent that Muster started and that already serves. */
-const STARTED_ENROL_MS = 60_000;
-const SERVE_MS = 10_000;
 const POLL_MS = 100;
-const WARM_UP_MS = 20_000;
-/** Events that the agent logs before the checks, because some checks compare events. */
-const FIRST_EVENTS = 3;
 const VARIABLES = 'MUSTER_PLATFORM_URL, MUSTER_MQTT_URL and MUSTER_TOKEN';
 
 export async function startControlPlatform(options: ControlPlatformOptions) {
@@ -95,8 +88,8 @@ export async function startControlPlatform(options: ControlPlatformOptions) {
         deviceId: await enrolled(),
         syncPath: options.syncPath,
       });
-      // Gives the device a deployment and events; later checks report a device that fails here.
-      await control.publish(FIRST_EVENTS, AbortSignal.timeout(WARM_UP_MS)).catch((error: unknown) => {
+      // Gives the device a deployment and events, which some checks compare; later checks report one that fails here.
+      await control.publish(3, AbortSignal.timeout(20_000)).catch((error: unknown) => {
         if (!(error instanceof ControlError || error instanceof DOMException)) throw error;
       });
       return control;
@@ -123,7 +116,7 @@ async function environment(
 }
 
 function enrolment(client: PlatformClient, { enrolMs, signal, onWait }: ControlPlatformOptions): () => Promise<string> {
-  const timeoutMs = enrolMs ?? ENROL_MS;
+  const timeoutMs = enrolMs ?? 240_000;
   const timeoutError = (): Error =>
     new ControlError(
       `control: no agent enrolled in Muster's platform within ${Math.round(timeoutMs / 1000)} s; it needs ` +
@@ -165,10 +158,13 @@ async function agentSettings({ command, image, target }: DeviceTargetOptions, re
   return { started: (command ?? file?.device?.command) !== undefined, file };
 }
 
-/** Announces the variables only to a user who starts the agent; an agent that Muster starts gets them from Muster. */
+/**
+ * Announces the variables only to a user who starts the agent; an agent that Muster starts gets them from Muster, and
+ * enrols within a minute of serving.
+ */
 const waitOptions = (started: boolean, { notify }: DeviceTargetOptions) =>
   started
-    ? { announce: () => {}, enrolMs: STARTED_ENROL_MS, ...defined({ onWait: notify }) }
+    ? { announce: () => {}, enrolMs: 60_000, ...defined({ onWait: notify }) }
     : { announce: (text: string) => void process.stderr.write(`${text}\n`) };
 
 /** Resolves with the reason if no agent enrols in time. */
@@ -193,7 +189,7 @@ async function openAgent(platform: ControlPlatform, target: DeviceTargetOptions,
   try {
     // An agent may enrol before it serves its Device API.
     await pollWithin('the agent to serve', served, {
-      timeoutMs: SERVE_MS,
+      timeoutMs: 10_000,
       firstPauseMs: POLL_MS,
       signal: target.signal,
     });

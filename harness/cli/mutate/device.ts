@@ -14,21 +14,18 @@ import { deviatingServers, type Requirements, recordingDecisions, VARIABLES } fr
 
 export type DeviceSetting = { readonly dialect: Dialect; readonly heartbeatMs: number; readonly seed: number | string };
 
-const PAST_EVENTS = 5;
-
 export function deviceSubjects(setting: DeviceSetting, requirements: Requirements): SubjectSource {
   const { dialect, heartbeatMs, seed } = setting;
   const reference = dialectBehaviour(dialect);
   const words = `--heartbeat ${heartbeatMs}ms --seed ${seed}${dialect === 'spec' ? '' : ` --dialect ${dialect}`}`;
   const byHand = `muster simulate device --socket robot.sock --dir robot --control control.sock ${words}`;
-  const overLoopback = ' --loopback --discovery agent.json';
   const { subjects } = deviatingServers<DeviceBehaviour>({
     all: [...deviceDefects, ...deviceVariants],
     requirements,
     reference,
     byHand: (kind, name, breaks) => {
       const isLoopback = breaks.some((id) => id.startsWith('device.loopback.'));
-      return `${byHand}${isLoopback ? overLoopback : ''} --${kind} ${name}`;
+      return `${byHand}${isLoopback ? ' --loopback --discovery agent.json' : ''} --${kind} ${name}`;
     },
     start: (behaviour) => startDevice(setting, behaviour),
   });
@@ -58,7 +55,7 @@ async function startDevice(setting: DeviceSetting, { transport, ...others }: Dev
   await using starting = new AsyncDisposableStack();
   const { device, server } = await openDevice(setting, { behaviour });
   starting.use(server);
-  await device.publish(PAST_EVENTS);
+  await device.publish(5);
   await device.deploy();
   starting.move();
   return server;

@@ -24,8 +24,6 @@ import { VERSION } from '../version.ts';
 import type { MutateArguments } from './options.ts';
 import { withoutOurs } from './subjects.ts';
 
-const EVERY = 25;
-
 class Progress implements MutateListener {
   readonly onSecrets: MutateListener['onSecrets'];
   readonly #area: LiveArea;
@@ -58,7 +56,7 @@ class Progress implements MutateListener {
       this.#count.findings += 1;
       this.#area.line(withoutCiCommands(printable(`${result.state} ${result.name}: ${result.summary}`)));
     }
-    if (!this.#area.live && this.#count.done % EVERY === 0) this.#area.line(this.#words());
+    if (!this.#area.live && this.#count.done % 25 === 0) this.#area.line(this.#words());
     this.#draw();
   };
 

@@ -3,7 +3,6 @@ import { consoleOptions, type OptionsOf, type OptionTable, optionsIn, pathOfSock
 
 const WHERE = optionsIn('Where');
 const RECORDING = optionsIn('Recording');
-const HOW = optionsIn('How');
 const CONSOLE = optionsIn('Console');
 
 const { only, section, requirements, bail, report, verbose, baseline, 'fail-on': failOn } = commonOptions;
@@ -24,7 +23,7 @@ const both = {
   only,
   section,
   requirements,
-  'max-time': HOW.text('End after this time, e.g. 30m', { defaultText: 'no limit', ...LIVE }),
+  'max-time': optionsIn('How').text('End after this time, e.g. 30m', { defaultText: 'no limit', ...LIVE }),
   bail: { ...bail, ...LIVE },
   'fail-on': failOn,
   baseline,

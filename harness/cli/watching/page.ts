@@ -9,9 +9,6 @@ import type { LiveFigures } from '../../watch/judge-thread.ts';
 import type { Relay } from '../../watch/relay.ts';
 import { gapsIn, type LeadingFinding } from './reporting.ts';
 
-const KEPT = 300;
-const LOOK_MS = 500;
-
 export class WatchPage implements AsyncDisposable {
   readonly #feed: Feed<WatchDocument>;
   #console: Console | undefined;
@@ -47,7 +44,7 @@ export class WatchPage implements AsyncDisposable {
     this.#timer = setInterval(() => {
       const { connections } = this.#feed.document;
       this.#feed.set({ bytes: { ...link.carried }, connections: { ...connections, open: relay.open } });
-    }, LOOK_MS).unref();
+    }, 500).unref();
   }
 
   live({ seen, decided }: LiveFigures): void {
@@ -92,7 +89,7 @@ export class WatchPage implements AsyncDisposable {
   }
 
   note(what: string): void {
-    this.#feed.change({ append: 'deeds', items: [{ at: Date.now(), what }], keep: KEPT });
+    this.#feed.change({ append: 'deeds', items: [{ at: Date.now(), what }], keep: 300 });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -45,8 +45,7 @@ export async function writeReports(about: Conclusion): Promise<number> {
   const gaps = [...(concluded === undefined ? [] : gapsIn(concluded.seen)), ...about.troubles];
   const outcomes = Object.entries(judged).map(([id, { sightings, broken, fault }]): [string, RuleOutcome] => {
     const seen = broken?.seen.map(({ check, asked, text }) => ({ check, asked, text: () => text })) ?? [];
-    const violation = broken && { finding: broken.finding, seen };
-    return [id, { sightings, ...defined({ broken: violation, fault }) }];
+    return [id, { sightings, ...defined({ broken: broken && { finding: broken.finding, seen }, fault }) }];
   });
   const { report, unwritten } = await ranWith(suite, {
     plan: { ...plan, narrowedBy: [...plan.narrowedBy, 'what no traffic showed'] },
@@ -82,9 +81,6 @@ export function writeToStderr(text: string, stderr: Pick<NodeJS.WriteStream, 'wr
 
 type OutageListener = { announce(text: string): void; trouble(text: string): void; changed(why: string | null): void };
 
-/** Maximum number of messages about outages, because a server may fail and return repeatedly. */
-const MOST_TOLD = 40;
-
 export function outageReporter({ announce, trouble, changed }: OutageListener) {
   let isAway = false;
   let told = 0;
@@ -94,7 +90,8 @@ export function outageReporter({ announce, trouble, changed }: OutageListener) {
     isAway = away;
     changed(why);
     told += 1;
-    if (told <= MOST_TOLD) announce(text);
+    // Limits the messages about outages, because a server may fail and return repeatedly.
+    if (told <= 40) announce(text);
   };
   return {
     refused: (why: string) =>
@@ -110,8 +107,6 @@ export function outageReporter({ announce, trouble, changed }: OutageListener) {
 
 export const exitCodeAfter = (code: number, signal: string | undefined): number =>
   signal === 'SIGHUP' && (code === EXIT.conformant || code === EXIT.incomplete) ? EXIT.hungUp : code;
-
-const EXCHANGES = 8;
 
 interface FindingReporterOptions {
   suite: Suite<never>;
@@ -190,6 +185,6 @@ function resultIn(check: Planned<never>['check'], { broken }: PlainJudged): Chec
     duration_ms: 0,
     ...about,
     ...(counterexample !== undefined && { counterexample }),
-    exchanges: recorder.evidence(telling(about), EXCHANGES),
+    exchanges: recorder.evidence(telling(about), 8),
   });
 }

@@ -37,9 +37,6 @@ import {
 import { checksOf, type TransportKind, type WatchedApi, watchSuite } from './suite.ts';
 import type { ThreadData } from './thread.ts';
 
-/** Milliseconds within which several signals count as one, because a service manager may send two. */
-const TOGETHER_MS = 1000;
-
 export async function watchTraffic(api: WatchedApi, args: WatchArguments): Promise<number> {
   if (args.replay !== undefined) return await judgeAgain(api, args, args.replay);
   const route = await relayRouteOf(api, args);
@@ -53,7 +50,8 @@ export async function watchTraffic(api: WatchedApi, args: WatchArguments): Promi
   const outages = outageReporter({ announce, trouble, changed: (why) => shown?.page.unreachable(why) });
   const found = new Map<string, PlainJudged>();
   const enough = new AbortController();
-  using interrupt = interruptSignal(TOGETHER_MS);
+  // Milliseconds within which several signals count as one, because a service manager may send two.
+  using interrupt = interruptSignal(1000);
   using _outputs = outputsMayFail();
   await using link = new JudgeLink({
     entry: new URL(`./thread${extname(import.meta.url)}`, import.meta.url),

@@ -181,9 +181,6 @@ const API_NAMES = {
   client: 'a client',
 };
 
-/** Control that kills a process which Muster started, so that the kill needs no proof. */
-const OWN_PROCESS = 'process';
-
 export const verdictOf = ({ result, muster }: Predicate): string =>
   `${result === 'FAILED' ? 'NOT CONFORMANT' : 'CONFORMANT'}: ${conformantTo(muster)}`;
 
@@ -238,8 +235,9 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       identity.not,
       foreign.length > 0 && `Characters of its name may look like others: ${foreign.map(codePointIn).join(', ')}.`,
       `It was reached by ${muster.transport} and driven by: ${muster.control}. Other ways to reach it were not tried.`,
+      // A process that Muster started was killed by Muster, so that the kill needs no proof.
       muster.capabilities.includes('restart') &&
-        muster.control !== OWN_PROCESS &&
+        muster.control !== 'process' &&
         'Where its control carried out a kill (SIGKILL), that it was one is the word of that control.',
       own !== undefined && newerRequirements(muster, own),
       isNewer && `This muster does not know the requirements of ${date}, so they were not compared.`,

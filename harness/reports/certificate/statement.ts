@@ -91,9 +91,6 @@ export type Statement = Static<typeof statement.schema>;
 export type Predicate = Statement['predicate'];
 type Own = Predicate['muster'];
 
-/** Includes excused (`known`) and flaky checks. */
-const FAILED: readonly Outcome[] = ['fail', 'known', 'flaky'];
-
 type Tests = Pick<Predicate, 'passedTests' | 'warnedTests' | 'failedTests'>;
 
 export function testsIn(checks: readonly Pick<CheckResult, 'id' | 'outcome' | 'fails_by'>[]): Tests {
@@ -102,7 +99,8 @@ export function testsIn(checks: readonly Pick<CheckResult, 'id' | 'outcome' | 'f
   return {
     passedTests: named((outcome) => outcome === 'pass'),
     warnedTests: named((outcome, failsBy) => outcome === 'warn' && failsBy === undefined),
-    failedTests: named((outcome, failsBy) => FAILED.includes(outcome) || failsBy !== undefined),
+    // Includes excused (`known`) and flaky checks.
+    failedTests: named((outcome, failsBy) => ['fail', 'known', 'flaky'].includes(outcome) || failsBy !== undefined),
   };
 }
 
@@ -231,9 +229,8 @@ function subjectOf(target: TargetDescription): Statement['subject'][number] {
 
 function subjectDetails(target: TargetDescription): Pick<Own, 'digest_of'> & Partial<Own> {
   const { digest, digest_of: measured, executable, digest_missing: missing, artifact } = target;
-  const declared = artifact === undefined ? 'name' : 'artifact';
   return {
-    digest_of: (digest === undefined ? undefined : measured) ?? declared,
+    digest_of: (digest === undefined ? undefined : measured) ?? (artifact === undefined ? 'name' : 'artifact'),
     ...defined({ executable, digest_missing: missing }),
     ...(artifact && { artifact: { name: artifact.name, digest: { sha256: hexOf(artifact.digest) } } }),
   };

@@ -29,7 +29,17 @@ export function compareText(comparison: Comparison, verdict: GateVerdict, paint:
     legend(comparison, paint, columns),
     requirementsThatDiffer(comparison, paint, columns),
     choicesThatDiffer(comparison, paint, columns),
-    ...comparison.steps.map((step) => changes(comparison, step, paint, columns)),
+    ...comparison.steps.map((step) => {
+      const said = changesIn(step).flatMap(({ symbol, words, names }) => {
+        const more = names.length > NAMED ? ` and ${names.length - NAMED} more (--report html)` : '';
+        return wrap(`${symbol} ${words}: ${names.slice(0, NAMED).join(', ')}${more}`, columns - 4).map((line, index) =>
+          index === 0 ? `  ${line}` : `    ${line}`,
+        );
+      });
+      const heading = wrap(headingOf(comparison, step), columns).map((line) => paint('bold', line));
+      if (comparison.steps.length === 1) return said.length === 0 ? [] : [...heading, ...said];
+      return [...heading, paint('dim', `  ${shareOf(step)}`), ...said];
+    }),
     closing(conclusion, code, meaning, { paint, columns }),
   ]);
 }
@@ -150,18 +160,6 @@ function whyOpen({ outcomes, findings }: RequirementRow, index: number): string 
 
 const headingOf = ({ entries }: Comparison, { to }: Changes): string =>
   `From ${[entries[to - 1], entries[to]].map((entry) => cutTo(printable(entry?.label ?? ''), LABEL)).join(' to ')}`;
-
-function changes(comparison: Comparison, step: Changes, paint: Paint, columns: number): string[] {
-  const said = changesIn(step).flatMap(({ symbol, words, names }) => {
-    const more = names.length > NAMED ? ` and ${names.length - NAMED} more (--report html)` : '';
-    return wrap(`${symbol} ${words}: ${names.slice(0, NAMED).join(', ')}${more}`, columns - 4).map((line, index) =>
-      index === 0 ? `  ${line}` : `    ${line}`,
-    );
-  });
-  const heading = wrap(headingOf(comparison, step), columns).map((line) => paint('bold', line));
-  if (comparison.steps.length === 1) return said.length === 0 ? [] : [...heading, ...said];
-  return [...heading, paint('dim', `  ${shareOf(step)}`), ...said];
-}
 
 const LABEL = 60;
 const VALUE = 400;

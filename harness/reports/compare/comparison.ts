@@ -133,8 +133,7 @@ export function shareOf({ checks, both, flaky, undecided, undecidedBefore, inOne
 
 function requirementRows(entries: readonly Entry[]): RequirementRow[] {
   const checks = entries.map((entry) => new Map(entry.checks.map((check) => [check.id, check])));
-  const ids = [...new Set(checks.flatMap((byId) => [...byId.keys()]))];
-  return ids
+  return [...new Set(checks.flatMap((byId) => [...byId.keys()]))]
     .map((id): RequirementRow => {
       const found = checks.map((byId) => byId.get(id));
       const outcomes = found.map((check) => check?.outcome);

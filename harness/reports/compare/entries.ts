@@ -39,11 +39,14 @@ export function readEntries(paths: readonly string[]): Entry[] {
 export function labelled(given: readonly Entry[]): Entry[] {
   const names = new Set(given.map(({ name }) => name));
   const isByName = names.size === given.length && !names.has(undefined);
-  const start = commonStart(given);
+  const [first, ...others] = given;
+  const words = `${first?.source} `.split(/(?<=[/ ])/);
+  const starts = words.map((_, index) => words.slice(0, index + 1).join(''));
+  const start = starts.findLast((text) => others.every(({ source }) => `${source} `.startsWith(text))) ?? '';
   const isFolder = start.endsWith('/');
   const labels = given.map(({ name = '', source }) => {
     if (isByName) return name;
-    if (source.length < start.length || (!isFolder && start.length <= LONGEST_START)) return source;
+    if (source.length < start.length || (!isFolder && start.length <= 24)) return source;
     return `${isFolder ? '' : '… '}${source.slice(start.length)}`;
   });
   const total = Map.groupBy(labels, (label) => label);
@@ -54,17 +57,8 @@ export function labelled(given: readonly Entry[]): Entry[] {
   });
 }
 
-const LONGEST_START = 24;
-
-function commonStart([first, ...others]: readonly Entry[]): string {
-  const words = `${first?.source} `.split(/(?<=[/ ])/);
-  const starts = words.map((_, index) => words.slice(0, index + 1).join(''));
-  return starts.findLast((start) => others.every(({ source }) => `${source} `.startsWith(start))) ?? '';
-}
-
 export function entryOf(report: Report, source: string): Entry {
   const { api, target, started_at: startedAt, coverage, requirements_version: requirementsVersion } = report;
-  const checks = report.checks.filter(({ section }) => section !== '');
   return {
     label: source,
     source,
@@ -72,7 +66,7 @@ export function entryOf(report: Report, source: string): Entry {
     startedAt,
     requirementsVersion,
     size: coverage.checks,
-    checks,
+    checks: report.checks.filter(({ section }) => section !== ''),
     ...defined({ name: named(target.name, target.version) }),
   };
 }
@@ -84,8 +78,7 @@ type Recorded = { file: string } & ({ report: Report } | { certified: Statement 
 
 /** Reports and certificates at `path`, sorted by file name. Throws UsageError if there are none. */
 export function recordedIn(path: string): Recorded[] {
-  const there = usage(path, () => statSync(path, { throwIfNoEntry: false }));
-  if (there?.isDirectory() !== true) {
+  if (usage(path, () => statSync(path, { throwIfNoEntry: false }))?.isDirectory() !== true) {
     const recorded = recordedAs(path);
     if (recorded !== undefined) return [recorded];
     throw new UsageError(

@@ -53,12 +53,11 @@ function ofReport(report: Report, file: string): Evidence {
   const digest = target.digest ?? target.artifact?.digest;
   const name = target.name ?? target.executable ?? UNNAMED;
   const { kind, word, meaning } = verdict(report);
-  const words = kind === 'CONFORMANT' ? word : `${word}, as ${meaning}`;
   return {
     file,
     api,
     startedAt,
-    words,
+    words: kind === 'CONFORMANT' ? word : `${word}, as ${meaning}`,
     capabilities: target.capabilities,
     subject: { name, ...defined({ version: target.version, digest }) },
     ...defined({ platform: target.platform }),
@@ -206,11 +205,9 @@ function byContract(server: Piece, client: Piece, evidence: readonly Evidence[])
 const OUTCOME_OF = { yes: 'pass', no: 'fail', unknown: 'undecided' } as const satisfies Record<FitAnswer, string>;
 const WORDS: Record<FitAnswer, string> = { yes: 'FITS', no: 'DOES NOT FIT', unknown: 'NOT KNOWN TO FIT' };
 
-const DIGITS = 12;
-
 function pairOf({ pieces }: Pair): string {
   const labels = pieces.map(({ role, name, version, digest }) => {
-    const build = version ?? digest?.slice(0, 'sha256:'.length + DIGITS);
+    const build = version ?? digest?.slice(0, 'sha256:'.length + 12);
     return printable([role, name, build].filter((part) => part !== undefined).join(' '));
   });
   return labels.join(' with ');

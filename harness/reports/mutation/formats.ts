@@ -41,10 +41,6 @@ const STATUS: Readonly<Partial<Record<MutationState, MutantStatus>>> = {
   blocked: 'RuntimeError',
 };
 
-/** Thresholds in per cent by which viewers colour a score. */
-const HIGH = 80;
-const LOW = 60;
-
 /** `sourceOf`: text of the file that declares a defect, '' for a missing file. */
 function mutationElements(report: MutationReport, sourceOf: (file: string) => string): string {
   const defects = report.subjects.filter(({ kind }) => kind === 'defect');
@@ -52,10 +48,11 @@ function mutationElements(report: MutationReport, sourceOf: (file: string) => st
     const source = sourceOf(file);
     return [file, { language: 'typescript', source, mutants: members.map((one) => mutant(one, source)) }];
   });
-  const high = Math.round(report.min_score ?? HIGH);
+  // Thresholds in per cent by which viewers colour a score.
+  const high = Math.round(report.min_score ?? 80);
   const document = {
     schemaVersion: '2',
-    thresholds: { high, low: Math.min(high, LOW) },
+    thresholds: { high, low: Math.min(high, 60) },
     files: Object.fromEntries(files),
     framework: { name: 'muster', version: report.muster },
     config: { command: report.command, seed: report.seed, api: report.api },
@@ -121,11 +118,9 @@ export function mutationWriters(
   return (report) => write({ report, writing });
 }
 
-const NAMED = 12;
 const WROTE = { brittle: 6, first: 20 };
 const FIRST = 3;
 const LABEL = 14;
-const BAR = 20;
 
 type Style = Required<PrettyOptions>;
 
@@ -134,7 +129,6 @@ function mutationText(report: MutationReport, style: Style): string {
   const { paint, columns } = style;
   const tone = code === 0 ? 'green' : code === 1 ? 'red' : 'yellow';
   const word = paint(['bold', tone], score === undefined ? 'NO SCORE' : `SCORE ${inPercent(score)}`);
-  const conclusion = wrap(`${word}  ${countsOf(report)} · ${readableDuration(ms)}`, columns);
   return paragraphs([
     heading(report, style),
     findings('Brittle: the tests fail on servers that are right', inState(subjects, 'brittle'), style),
@@ -144,7 +138,7 @@ function mutationText(report: MutationReport, style: Style): string {
     byReason('Blocked: these servers could not be started', 'blocked', report, style),
     stale.flatMap(({ name, reason }) => wrap(printable(`stale: ${name} ${reason}`), columns)),
     table(report, paint),
-    closing(conclusion, code, meaning, style),
+    closing(wrap(`${word}  ${countsOf(report)} · ${readableDuration(ms)}`, columns), code, meaning, style),
   ]);
 }
 
@@ -212,7 +206,7 @@ function byReason(title: string, state: MutationState, { subjects }: MutationRep
   const all = inState(subjects, state);
   if (all.length === 0) return [];
   const groups = [...Map.groupBy(all, ({ reason = '' }) => reason)].toSorted(([, a], [, b]) => b.length - a.length);
-  const told = verbose ? groups : groups.slice(0, NAMED);
+  const told = verbose ? groups : groups.slice(0, 12);
   const rest = groups.slice(told.length).flatMap(([, members]) => members).length;
   return [
     `${paint('bold', title)} ${paint('dim', String(all.length))}`,
@@ -236,7 +230,7 @@ function table({ sections }: MutationReport, paint: Paint): string[] {
       brittle > 0 && `${brittle} brittle`,
       never > 0 && `${never} never asked`,
     ).join(', ');
-    const drawn = bar(score ?? 0, 100, { columns: BAR, paint });
+    const drawn = bar(score ?? 0, 100, { columns: 20, paint });
     return `  ${(titles[at] ?? '').padEnd(wide)}  ${drawn} ${inPercent(score).padStart(7)}  ${paint('dim', counted)}`;
   });
 }

@@ -19,8 +19,6 @@ const MUTATION_STATES = [
 ] as const;
 export type MutationState = (typeof MUTATION_STATES)[number];
 
-const inWords = (state: MutationState): string => (state === 'known' ? 'in the baseline' : state.replaceAll('_', ' '));
-
 const text = Type.String();
 const told = (description: string) => Type.Optional(Type.String({ description }));
 const count = Type.Integer({ minimum: 0 });
@@ -62,7 +60,6 @@ const section = Type.Object({
   never_asked: count,
   score: percent('Killed, of those that were killed or survived'),
 });
-type MutationSection = Static<typeof section>;
 
 export const mutationReportShape = objectShape(
   'MutationReport',
@@ -82,7 +79,9 @@ export const mutationReportShape = objectShape(
       { description: 'The tests on the faithful simulator' },
     ),
     flaky: told('Why nothing holds: how the tests failed on the faithful simulator later, or why there was none'),
-    summary: Type.Object(Object.fromEntries(MUTATION_STATES.map((state) => [state, count])) as StateCounts),
+    summary: Type.Object(
+      Object.fromEntries(MUTATION_STATES.map((state) => [state, count])) as Record<MutationState, typeof count>,
+    ),
     score: percent('Killed, of those that were killed or survived, in per cent'),
     min_score: Type.Optional(Type.Number()),
     sections: Type.Array(section),
@@ -96,7 +95,6 @@ export const mutationReportShape = objectShape(
   },
   { title: 'Muster mutation report', description: 'What the own tests of a client find of known defects' },
 );
-type StateCounts = Record<MutationState, typeof count>;
 export type MutationReport = Static<typeof mutationReportShape.schema>;
 
 export const isKilled = ({ state }: Pick<MutationSubject, 'state'>): boolean =>
@@ -130,7 +128,7 @@ export function scoreOf(subjects: readonly MutationSubject[]): number | undefine
   return decided === 0 ? undefined : (100 * killed) / decided;
 }
 
-export function sectionsOf(subjects: readonly MutationSubject[]): MutationSection[] {
+export function sectionsOf(subjects: readonly MutationSubject[]): Static<typeof section>[] {
   return [...Map.groupBy(subjects, (one) => one.section)]
     .toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
     .map(([section, members]) => {
@@ -155,7 +153,7 @@ export const inPercent = (score: number | undefined): string =>
 
 export const countsOf = ({ summary }: Pick<MutationReport, 'summary'>): string =>
   MUTATION_STATES.filter((state) => summary[state] > 0)
-    .map((state) => `${summary[state]} ${inWords(state)}`)
+    .map((state) => `${summary[state]} ${state === 'known' ? 'in the baseline' : state.replaceAll('_', ' ')}`)
     .join(' · ');
 
 export const findingOf = ({ kind, state }: Pick<MutationSubject, 'kind' | 'state'>): string =>

@@ -23,9 +23,6 @@ function linesOf({ line, complaint = () => {} }: ClientListener) {
   };
 }
 
-/** Milliseconds between SIGTERM and SIGKILL for a client, which has no data to lose. */
-const GRACE_MS = 2000;
-
 /** Never throws; if the command cannot start, the returned client ends immediately. */
 export function startClientProcess(
   line: string,
@@ -33,7 +30,8 @@ export function startClientProcess(
   listener: ClientListener,
 ): RunningClient {
   const output = linesOf(listener);
-  const group = new ProcessGroup(line, env, { graceMs: GRACE_MS, ...output });
+  // Milliseconds between SIGTERM and SIGKILL for a client, which has no data to lose.
+  const group = new ProcessGroup(line, env, { graceMs: 2000, ...output });
   void group.ended.then(() => {
     output.end();
     listener.ended();

@@ -21,11 +21,6 @@ import { type ClientContext, type OpenedTarget, opening, type RunningClient, typ
 import { declaredCapabilities } from '../settings.ts';
 import { findClientImage, startClientProcess, startsOfOneCheck } from './client-run.ts';
 
-/** Milliseconds for the client to describe itself; interpreters start slowly on a busy machine. */
-const START_MS = 60_000;
-
-const DROPPED = /^(?:MUSTER_|(?:https?|all)_proxy$)/i;
-
 interface Way {
   kind: 'command' | 'image';
   label: string;
@@ -37,7 +32,8 @@ interface Way {
 
 /** Throws UsageError for invalid options; reports failures of the client in `unreachable`. */
 export async function openClientTarget(options: ClientTargetOptions): Promise<OpenedTarget<ClientContext>> {
-  const { redactor, patienceMs = PATIENCE_MS, startMs = START_MS, notify = () => {}, signal } = options;
+  // Milliseconds for the client to describe itself; interpreters start slowly on a busy machine.
+  const { redactor, patienceMs = PATIENCE_MS, startMs = 60_000, notify = () => {}, signal } = options;
   const { versionHeader } = NAMES_BY_DIALECT[options.dialect ?? 'spec'];
   if (!options.command?.trim() && !options.image?.trim())
     throw new UsageError(
@@ -50,7 +46,7 @@ export async function openClientTarget(options: ClientTargetOptions): Promise<Op
     closers.push(async () => void (await Promise.all([...running].map((run) => run.stop()))));
     const jobs = CLIENT_JOBS.filter((job) => capabilities.has(job));
     const reaches = CLIENT_PLACES.filter((place) => capabilities.has(place));
-    let described: Described;
+    let described: { said: ClientDescription } | { problem: string };
     if (way.problem !== undefined) described = { problem: way.problem };
     else if (jobs.length > 0) described = { said: { jobs, ...(reaches.length === 0 ? {} : { reaches }) } };
     else {
@@ -85,7 +81,7 @@ async function wayOf(options: ClientTargetOptions): Promise<Way> {
   const { command = '', image, env: given = process.env, notify = () => {}, signal } = options;
   if (image === undefined) {
     // Drops Muster's variables, which may hold keys, and proxies, which would hide requests to 127.0.0.2.
-    const kept = Object.entries(given).filter(([name]) => !DROPPED.test(name));
+    const kept = Object.entries(given).filter(([name]) => !/^(?:MUSTER_|(?:https?|all)_proxy$)/i.test(name));
     const env = { ...Object.fromEntries(kept), ...withoutProxy(given) };
     return {
       kind: 'command',
@@ -146,8 +142,6 @@ function withoutProxy(env: Readonly<Record<string, string | undefined>>): Record
   const local = [env['NO_PROXY'] ?? env['no_proxy'], '127.0.0.1', 'localhost'].filter((host) => host).join(',');
   return { NO_PROXY: local, no_proxy: local };
 }
-
-type Described = { said: ClientDescription } | { problem: string };
 
 async function describeClient(start: StartClient, label: string, timeoutMs: number, signal: AbortSignal | undefined) {
   const told = Promise.withResolvers<void>();

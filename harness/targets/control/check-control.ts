@@ -28,13 +28,6 @@ function inWords(call: ControlCall): string {
 
 const DRIVES: ReadonlySet<CallName> = new Set(['deploy', 'remove', 'publish']);
 
-/** Batches whose ids are compared with the log; a control that counts wrongly does so from the start. */
-const MOST_COMPARED = 3;
-/** Consecutive late calls, after which the next call of the same name fails immediately. */
-const MOST_LATE_CALLS = 2;
-/** Milliseconds after which a call is late if its check ends during the call. */
-const LONG_CALL_MS = 10_000;
-
 const ID_FIELDS: ReadonlySet<string> = new Set(['id', 'first_id', 'last_id', 'earliest_id', 'latest_id']);
 
 /** Failed calls reject with ControlError. */
@@ -71,7 +64,8 @@ export class CheckControl extends Control implements TargetHooks {
     if (call.name === 'start') return this.#start(call, over);
     const answer = await this.#drives.follow(call, () => this.#make(call, over));
     if (this.#drives.logChanged) this.#agent.logTells = true;
-    if (call.name !== 'publish' || call.count < 2 || this.#agent.idsCompared >= MOST_COMPARED) return answer;
+    // Compares the ids of three batches with the log; a control that counts wrongly does so from the start.
+    if (call.name !== 'publish' || call.count < 2 || this.#agent.idsCompared >= 3) return answer;
     this.#agent.idsCompared += 1;
     this.#expectTrue('publish', await wrongIds(this.#drives, call.count, this.#asked));
     return answer;
@@ -158,7 +152,8 @@ export class CheckControl extends Control implements TargetHooks {
       return answer;
     } catch (error) {
       const late = error instanceof ControlLate || limit?.aborted === true;
-      if (late || (this.#signal.aborted && performance.now() - started > LONG_CALL_MS)) calls.timedOut(name);
+      // Counts a call as late after 10 s, too, if its check ends during the call.
+      if (late || (this.#signal.aborted && performance.now() - started > 10_000)) calls.timedOut(name);
       this.#throwIfOver();
       stopped?.throwIfAborted();
       const failure = asControlError(name, error, limit?.aborted === true);
@@ -175,7 +170,8 @@ export class CheckControl extends Control implements TargetHooks {
     const why = untrue.get(name);
     if (why !== undefined) throw new ControlError(`control ${name}: not called again: ${why}`);
     const late = calls.inVain(name);
-    if (late >= MOST_LATE_CALLS)
+    // Fails at once after two late calls in a row of the same name.
+    if (late >= 2)
       throw new ControlLate(`control ${name}: not called again, as it did not answer the last ${late} times`);
     const withinMs = calls.within(name, Number.POSITIVE_INFINITY);
     return Number.isFinite(withinMs) ? AbortSignal.timeout(withinMs) : undefined;

@@ -11,12 +11,6 @@ import type { TargetFiles } from '../files/target-files.ts';
 import { type Connection, whyUnreachable } from '../transports/index.ts';
 import { type CallName, type Control, ControlError, ControlLate } from './control.ts';
 
-/** Milliseconds within which a stopped agent must close its socket. */
-const DOWN_MS = 2000;
-const LOOK_MS = 20;
-const ANSWER_MS = 1000;
-const GATEWAY_ERRORS = [502, 503, 504];
-
 export interface AgentPlace {
   path: string;
   files: TargetFiles;
@@ -75,7 +69,8 @@ export class ControlledAgent {
   /** Throws ControlError if the agent still answers. */
   async expectDown(signal: AbortSignal): Promise<void> {
     const look = async () => ((await this.#serves(signal)) ? undefined : true);
-    const down = await pollWithin('the agent to be down', look, { timeoutMs: DOWN_MS, firstPauseMs: LOOK_MS, signal });
+    // Milliseconds within which a stopped agent must close its socket.
+    const down = await pollWithin('the agent to be down', look, { timeoutMs: 2000, firstPauseMs: 20, signal });
     if (down !== undefined) return;
     this.#down = undefined;
     throw new ControlError(
@@ -97,7 +92,7 @@ export class ControlledAgent {
   }
 
   async ask<T>(signal: AbortSignal, question: (http: HttpClient) => Promise<T>): Promise<T> {
-    const http = this.#connection.client(new Recorder(this.#redactor)).with({ signal, timeoutMs: ANSWER_MS });
+    const http = this.#connection.client(new Recorder(this.#redactor)).with({ signal, timeoutMs: 1000 });
     try {
       return await question(http);
     } finally {
@@ -111,7 +106,7 @@ export class ControlledAgent {
 
   /** Needs an answer, because a proxy accepts connections even while its agent is down. */
   #serves(signal: AbortSignal): Promise<boolean> {
-    const look = async (http: HttpClient) => !GATEWAY_ERRORS.includes((await http.get('/deployments/current')).status);
+    const look = async (http: HttpClient) => ![502, 503, 504].includes((await http.get('/deployments/current')).status);
     return this.ask(signal, look).catch((error: unknown) => {
       if (error instanceof Unfinished) return true;
       if (error instanceof NoAnswer || error instanceof Unreachable) return false;

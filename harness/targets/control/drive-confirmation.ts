@@ -18,10 +18,8 @@ import {
 } from './control.ts';
 import type { AgentPlace, ControlledAgent } from './controlled-agent.ts';
 
-type ConfigFiles = NonNullable<ControlDeployment['config_instances']>;
-
 export type Drive =
-  | { kind: 'deploy'; id: string; files: ConfigFiles; isDeployed: boolean }
+  | { kind: 'deploy'; id: string; files: NonNullable<ControlDeployment['config_instances']>; isDeployed: boolean }
   | { kind: 'remove'; id: string }
   | { kind: 'publish'; first: bigint; last: bigint };
 
@@ -32,8 +30,6 @@ export interface Unseen {
 
 type LogMark = ReadonlyMap<string, Pick<FileInfo, 'size' | 'version'>>;
 
-/** Bytes at the beginning of a log file, more than its first event takes. */
-const BEGINNING_BYTES = 2 ** 20;
 const MOST_KEPT = 1000;
 
 /** Successful calls of control in a check since the last stop; a restart may lose earlier effects. */
@@ -109,7 +105,8 @@ export class Drives {
   }
 
   beginnings(): Promise<string> {
-    return this.#parts(() => ({ from: 0, bytes: BEGINNING_BYTES }));
+    // Bytes at the beginning of a log file, more than its first event takes.
+    return this.#parts(() => ({ from: 0, bytes: 2 ** 20 }));
   }
 
   /** Reads a part of each file of the log, because a million events may not fit into memory. */
@@ -127,8 +124,7 @@ export class Drives {
 function driveOf(call: ControlCall, answer: ControlAnswer): Drive | undefined {
   if (call.name === 'deploy') {
     const { id, activity_status: activity } = answer as Deployment;
-    const files = call.request.config_instances ?? [];
-    return { kind: 'deploy', id, files, isDeployed: activity === 'deployed' };
+    return { kind: 'deploy', id, files: call.request.config_instances ?? [], isDeployed: activity === 'deployed' };
   }
   if (call.name === 'remove') return { kind: 'remove', id: call.deploymentId };
   if (call.name !== 'publish') return undefined;
@@ -142,10 +138,6 @@ const changed = (before: LogMark, after: LogMark): boolean =>
     const old = before.get(file);
     return old?.size !== size || old.version !== version;
   });
-
-const TRACE_MS = 2000;
-const LOOK_MS = 20;
-const SOME_EVENTS = 3;
 
 export interface FalseClaim {
   call: CallName;
@@ -206,9 +198,9 @@ const ask = <T>(
   question: (looking: Looking) => Promise<T>,
 ): Promise<T | undefined> =>
   asked.agent
-    .ask(asked.signal, (http) => question({ traceMs: TRACE_MS, ...asked, http, drives }))
+    .ask(asked.signal, (http) => question({ traceMs: 2000, ...asked, http, drives }))
     .catch((error: unknown) => {
-      if (SILENCES.some((kind) => error instanceof kind)) return undefined;
+      if ([NoAnswer, Unfinished, Unreachable].some((kind) => error instanceof kind)) return undefined;
       throw error;
     });
 
@@ -268,7 +260,7 @@ async function hadEffect({ http, agent }: Looking, drive: Drive): Promise<boolea
 }
 
 async function shows({ traceMs, signal }: Looking, what: string, look: () => Promise<boolean>): Promise<boolean> {
-  const wait = { timeoutMs: traceMs, firstPauseMs: LOOK_MS, signal };
+  const wait = { timeoutMs: traceMs, firstPauseMs: 20, signal };
   return (await pollWithin(what, async () => (await look()) || undefined, wait)) ?? false;
 }
 
@@ -315,7 +307,7 @@ async function isTruthful(looking: Looking, kind: Drive['kind']): Promise<boolea
 async function publishes(looking: Looking, stream: EventStream): Promise<boolean> {
   const { agent, control, signal } = looking;
   if (agent.losesEvents) return true;
-  const { last_id } = await control.publish(SOME_EVENTS, signal);
+  const { last_id } = await control.publish(3, signal);
   if ((await firstId(looking, stream)) !== undefined) return true;
   const last = BigInt(last_id);
   if ((await firstAfter(looking, last - 1n)) === last) return true;
@@ -350,7 +342,6 @@ async function firstId({ traceMs }: Looking, stream: EventStream): Promise<bigin
   }
 }
 
-const SILENCES = [NoAnswer, Unfinished, Unreachable];
 const DONE = { deploy: 'deployed', remove: 'removed' };
 
 const current = async (http: HttpClient): Promise<Record<string, unknown>> =>

@@ -190,7 +190,6 @@ export interface LineOptions {
   signal: AbortSignal | undefined;
 }
 
-const SHOWN_CHARACTERS = 2000;
 /** Bytes that a control command may print; a deployment has a few hundred. */
 const MOST_PRINTED_BYTES = 1024 * 1024;
 
@@ -209,7 +208,7 @@ export async function runControlLine(name: string, line: string, options: LineOp
     if (bytes <= MOST_PRINTED_BYTES) pieces.push(piece);
     else flooded.abort();
   };
-  const group = new ProcessGroup(line, env, { cwd, stdin, keptCharacters: SHOWN_CHARACTERS, onStdout });
+  const group = new ProcessGroup(line, env, { cwd, stdin, keptCharacters: 2000, onStdout });
   const over = AbortSignal.any([late, flooded.signal, signal].filter((one) => one !== undefined));
   const kill = (): void => void group.stop('SIGKILL');
   if (over.aborted) kill();

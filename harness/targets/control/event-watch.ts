@@ -13,12 +13,6 @@ export interface WatchedEvent {
   data: Readonly<Record<string, unknown>>;
 }
 
-const RECONNECT_MS = 100;
-const LOOK_MS = 5;
-/** Milliseconds without data, above every heartbeat interval, after which a stream counts as dead. */
-const SILENCE_MS = 120_000;
-const LOST = [Unreachable, NoAnswer, StreamEnded, StreamTimeout];
-
 export class EventWatch implements AsyncDisposable {
   readonly #http: HttpClient;
   readonly #over = new AbortController();
@@ -71,12 +65,12 @@ export class EventWatch implements AsyncDisposable {
     const read = (): Promise<undefined> =>
       this.#read().catch(async (error: unknown) => {
         await this.#stream?.close().catch(() => {});
-        if (!LOST.some((kind) => error instanceof kind)) throw error;
+        if (![Unreachable, NoAnswer, StreamEnded, StreamTimeout].some((kind) => error instanceof kind)) throw error;
         this.#trouble = (error as Error).message;
         return undefined;
       });
     const { signal } = this.#over;
-    const options = { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: RECONNECT_MS, signal };
+    const options = { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: 100, signal };
     await poll('the end of the watch', read, options).catch((error: unknown) => {
       if (!signal.aborted) this.#fault = { error };
     });
@@ -95,7 +89,8 @@ export class EventWatch implements AsyncDisposable {
     // Sets a cursor before the first event, so that a reconnection replays events that came between the streams.
     this.#cursor ??= 0;
     for (;;) {
-      const event = eventIn((await stream.next({ within: SILENCE_MS, for: 'an event' })).data ?? '');
+      // Milliseconds without data, above every heartbeat interval, after which a stream counts as dead.
+      const event = eventIn((await stream.next({ within: 120_000, for: 'an event' })).data ?? '');
       if (typeof event?.['type'] !== 'string') continue;
       const data = Object(event['data']) as Record<string, unknown>;
       const { deployment_id: id } = data;
@@ -110,6 +105,6 @@ export class EventWatch implements AsyncDisposable {
       if (this.#fault !== undefined) throw this.#fault.error;
       return look();
     };
-    return pollWithin(what, lookAgain, { timeoutMs, firstPauseMs: LOOK_MS, signal });
+    return pollWithin(what, lookAgain, { timeoutMs, firstPauseMs: 5, signal });
   }
 }

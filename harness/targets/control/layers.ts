@@ -96,11 +96,6 @@ export interface Filling extends Pick<LineOptions, 'env' | 'cwd'> {
   files: TargetFiles;
 }
 
-const FILL_MS = 60_000;
-/** Bytes read to get the first line of a log, because a whole log may not fit into memory. */
-const LONGEST_LINE = 2 ** 20;
-const COMPACTION_MS = 5000;
-
 export const canFill = ({ capabilities }: ControlInfo): boolean =>
   (['drive', 'restart', 'log'] as const).every((name) => capabilities.includes(name));
 
@@ -116,18 +111,19 @@ export const withCompaction = (info: ControlInfo): ControlInfo => ({
  */
 export function withFilling(inner: Control, { log, line, env, cwd, files }: Filling): Control {
   const firstLine = async (): Promise<string> =>
-    ((await files.readPart(log, 0, LONGEST_LINE))?.toString('utf8') ?? '').split('\n', 1)[0] ?? '';
+    // Bytes read to get the first line of a log, because a whole log may not fit into memory.
+    ((await files.readPart(log, 0, 2 ** 20))?.toString('utf8') ?? '').split('\n', 1)[0] ?? '';
   const compact = async (signal?: AbortSignal): Promise<Exact<ControlCompacted>> => {
     await inner.stop('SIGTERM', signal);
     const before = await firstLine();
     try {
-      await runControlLine('fill', line, { env, cwd, timeoutMs: FILL_MS, signal, stdin: '', until: 'exited' });
+      await runControlLine('fill', line, { env, cwd, timeoutMs: 60_000, signal, stdin: '', until: 'exited' });
     } finally {
       await inner.start(signal);
     }
     const { last_id } = await inner.publish(1, signal);
     const hasChanged = async (): Promise<true | undefined> => ((await firstLine()) === before ? undefined : true);
-    await pollWithin('the agent to compact its log', hasChanged, { timeoutMs: COMPACTION_MS, signal });
+    await pollWithin('the agent to compact its log', hasChanged, { timeoutMs: 5000, signal });
     // First line of the log: the earliest event that the compaction left.
     const event = eventIn(await firstLine());
     if (event !== undefined) return { earliest_id: event.id, latest_id: last_id };

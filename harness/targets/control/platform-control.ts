@@ -120,15 +120,6 @@ export interface PlatformControlOptions {
   syncPath?: string | undefined;
 }
 
-const POLL_MS = 20;
-/** Factor by which pauses between polls grow, because frequent polls slow an agent on a busy machine. */
-const POLL_GROWTH = 1.3;
-const LONGEST_POLL_MS = 150;
-/** Path that no agent can write, because a file name has at most 255 bytes. */
-const IMPOSSIBLE = `/srv/robot/${'too-long-'.repeat(40)}.json`;
-
-/** Milliseconds of retries, after which control stops waiting for a failure. */
-const RETRIES_MS = 10_000;
 const ONLY_RETRIES = 'control: the agent retries what it cannot apply, and does not call it failed';
 
 interface Reach {
@@ -143,9 +134,6 @@ interface Joint {
   unwanted: AbortController;
   ids: Promise<(number | bigint)[]>;
 }
-
-/** Milliseconds during which further calls may join a publication. */
-const JOINING_MS = 100;
 
 export class PlatformControl extends Control {
   readonly kind = 'platform';
@@ -242,8 +230,8 @@ export class PlatformControl extends Control {
     const unwanted = new AbortController();
     const { signal } = unwanted;
     const ids = this.#inTurn(signal, async () => {
-      // Waits, because checks that shared a publication ask again almost together.
-      if (this.#wasJoint || joint.calls > 1) await sleep(JOINING_MS, undefined, { signal });
+      // Waits for further calls to join, because checks that shared a publication ask again almost together.
+      if (this.#wasJoint || joint.calls > 1) await sleep(100, undefined, { signal });
       this.#wasJoint = joint.calls > 1;
       this.#waiting = undefined;
       return this.#publish(joint.most, this.#reach(signal));
@@ -292,13 +280,15 @@ export class PlatformControl extends Control {
   /** Throws ControlRefused if the agent only retries (section 2.2 of the specification). */
   async #fail(request: ControlDeployment, reach: Reach): Promise<Deployment> {
     if (this.#onlyRetries) throw new ControlRefused(ONLY_RETRIES);
-    const files = [...filesOf(request), { filepath: IMPOSSIBLE, content: '{}' }];
+    // Path that no agent can write, because a file name has at most 255 bytes.
+    const files = [...filesOf(request), { filepath: `/srv/robot/${'too-long-'.repeat(40)}.json`, content: '{}' }];
     const { description = 'Cannot be applied' } = request;
     const id = await reach.platform.deploy(this.#options.deviceId, description, files);
     let retriesSince: number | undefined;
     const failed = ({ error_status: error }: Deployment): boolean => {
       if (error === 'retrying') retriesSince ??= performance.now();
-      if (retriesSince !== undefined && performance.now() - retriesSince > RETRIES_MS) {
+      // Stops waiting for a failure after 10 s of retries.
+      if (retriesSince !== undefined && performance.now() - retriesSince > 10_000) {
         this.#onlyRetries = true;
         throw new ControlRefused(ONLY_RETRIES);
       }
@@ -359,9 +349,10 @@ export class PlatformControl extends Control {
   #until<T>(look: () => Promise<T | undefined>, failure: () => string, { signal }: Reach): Promise<T> {
     return poll('the agent', look, {
       timeoutMs: this.#timeoutMs,
-      firstPauseMs: POLL_MS,
-      growth: POLL_GROWTH,
-      longestPauseMs: LONGEST_POLL_MS,
+      firstPauseMs: 20,
+      // Factor by which pauses between polls grow, because frequent polls slow an agent on a busy machine.
+      growth: 1.3,
+      longestPauseMs: 150,
       signal,
       timeoutError: () => new ControlLate(`control: ${failure()}`),
     });

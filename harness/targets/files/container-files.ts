@@ -154,10 +154,6 @@ export interface ArchiveApi {
   putArchive(archive: Buffer, options: { path: string }): Promise<unknown>;
 }
 
-/** Bytes of a file, which is held in memory; bounded logs are far smaller. */
-const LARGEST_FILE_BYTES = 268_435_456;
-const MOST_LINKS = 40;
-
 export class ContainerFiles implements TargetFiles {
   readonly #mounts: readonly Mount[];
   readonly #docker: ArchiveApi;
@@ -219,7 +215,7 @@ export class ContainerFiles implements TargetFiles {
       const [name = '', ...after] = rest;
       const next = join(at, name);
       const link = name === '..' ? undefined : this.#linkAt(next);
-      if (link !== undefined && links < MOST_LINKS) {
+      if (link !== undefined && links < 40) {
         links += 1;
         rest = [...partsOf(link), ...after];
         if (link.startsWith('/')) at = '/';
@@ -251,8 +247,7 @@ export class ContainerFiles implements TargetFiles {
     const said = await this.#absentOr(path, () => this.#docker.infoArchive({ path }));
     if (said === undefined) return undefined;
     said.destroy();
-    const header = said.headers['x-docker-container-path-stat'];
-    const stat = Buffer.from(String(header), 'base64').toString('utf8');
+    const stat = Buffer.from(String(said.headers['x-docker-container-path-stat']), 'base64').toString('utf8');
     const { size, mode, linkTarget }: { size: number; mode: number; linkTarget: string } = JSON.parse(stat);
     if (mode & LINK) return linkTarget === '' || linkTarget === path ? undefined : this.#look(linkTarget);
     return { path, size, kind: mode & FOLDER ? 'folder' : mode & NO_FILE ? 'other' : 'file' };
@@ -261,7 +256,8 @@ export class ContainerFiles implements TargetFiles {
   async #file(path: string): Promise<(TarEntry & { path: string }) | undefined> {
     const found = await this.#look(path);
     if (found?.kind !== 'file') return undefined;
-    if (found.size > LARGEST_FILE_BYTES)
+    // Bytes of a file, which is held in memory; bounded logs are far smaller.
+    if (found.size > 268_435_456)
       throw new FilesUnreadable(`${path} in the container has ${found.size} bytes, too many to copy`);
     for await (const entry of this.#archive(found.path, true)) return { ...entry, path: found.path };
     return undefined;

@@ -110,8 +110,7 @@ export async function withReadablePaths(
     notify(`control names ${path} as ${field}, and ${why}: going on without the capability "${capability}"`);
   }
   const kept = Object.entries(info).filter(([name]) => !dropped.includes(name));
-  const capabilities = info.capabilities.filter((name) => !dropped.includes(name));
-  return { ...Object.fromEntries(kept), capabilities };
+  return { ...Object.fromEntries(kept), capabilities: info.capabilities.filter((name) => !dropped.includes(name)) };
 }
 
 async function whyUnreadable(path: string, files: TargetFiles): Promise<string | undefined> {

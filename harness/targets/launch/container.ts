@@ -46,8 +46,6 @@ export const digestOfImage = ({ RepoDigests, Id }: { RepoDigests?: string[]; Id:
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const NO_REAPER = 'TESTCONTAINERS_RYUK_DISABLED';
-const GRACE_MS = 10_000;
-const LOG_LINES = 100;
 
 /** Throws StartFailed without Docker, without the image, or if the start fails. */
 async function runContainer(options: StartOptions, image: ImageOptions, mounts: readonly Mount[] = []) {
@@ -115,7 +113,7 @@ class RunningContainer {
       pollWithin('the end of the container', () => this.#how(), { timeoutMs, firstPauseMs: 20 });
     await this.#handle.kill({ signal }).catch(unlessSo);
     // SIGKILL follows, because a container's first process ignores signals without a handler.
-    if ((await gone(GRACE_MS)) !== undefined) return;
+    if ((await gone(10_000)) !== undefined) return;
     await this.#handle.kill({ signal: 'SIGKILL' }).catch(unlessSo);
     await gone(Number.POSITIVE_INFINITY);
   }
@@ -136,7 +134,7 @@ class RunningContainer {
   /** Reads the last lines on demand, because a container may flood its log. */
   async logs(): Promise<string> {
     const tail = new OutputTail();
-    const wanted = { follow: false, stdout: true, stderr: true, tail: LOG_LINES } as const;
+    const wanted = { follow: false, stdout: true, stderr: true, tail: 100 } as const;
     const log = await this.#handle.logs(wanted).catch(() => undefined);
     if (log === undefined) return '';
     // Skips the 8-byte header of each payload; its last 4 bytes are the payload's length.
@@ -224,8 +222,6 @@ async function start(container: GenericContainer, docker: Docker, name: string, 
   }
 }
 
-const DEFAULT_SOCKET = '/run/muster/agent.sock';
-
 /**
  * Throws StartFailed, or UsageError for a control socket outside the socket's folder. An image with a port has no
  * restart, because the mapped port changes with each start.
@@ -241,7 +237,7 @@ export async function startImage(options: StartOptions, image: ImageOptions): Pr
 }
 
 async function startOnSocket(options: StartOptions, image: ImageOptions): Promise<Started> {
-  const inside = image.socket ?? DEFAULT_SOCKET;
+  const inside = image.socket ?? '/run/muster/agent.sock';
   if (image.control !== undefined && dirname(image.control) !== dirname(inside))
     throw new UsageError(`--control ${image.control}: must be in the folder of the image's socket, ${dirname(inside)}`);
   const folder = ownedFolder('image');

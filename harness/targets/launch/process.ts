@@ -75,10 +75,6 @@ function startReaper(): ChildProcess {
   return child;
 }
 
-const GRACE_MS = 10_000;
-const POLL_MS = 20;
-const DRAIN_MS = 1000;
-
 export interface GroupOptions {
   cwd?: string | undefined;
   /** Milliseconds between a signal to the group and SIGKILL. Default 10 000. */
@@ -107,7 +103,7 @@ export class ProcessGroup {
   constructor(
     line: string,
     env: Readonly<Record<string, string | undefined>>,
-    { cwd, graceMs = GRACE_MS, stdin, keptCharacters, onStdout = () => {}, onStderr = () => {} }: GroupOptions = {},
+    { cwd, graceMs = 10_000, stdin, keptCharacters, onStdout = () => {}, onStderr = () => {} }: GroupOptions = {},
   ) {
     const [exited, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     this.exited = exited.promise;
@@ -174,7 +170,7 @@ export class ProcessGroup {
     }
     this.#release();
     // Limits the wait for output, because a process that left the group may hold the pipes open.
-    const drained = delay(DRAIN_MS, true, { ref: false });
+    const drained = delay(1000, true, { ref: false });
     this.leftBehind = await Promise.race([this.ended.then(() => false), drained]);
     this.release();
   }
@@ -194,7 +190,7 @@ export class ProcessGroup {
 
   #gone(timeoutMs: number): Promise<true | undefined> {
     const look = () => (this.#alive() ? undefined : true);
-    return pollWithin(`the end of ${this.label}`, look, { timeoutMs, firstPauseMs: POLL_MS });
+    return pollWithin(`the end of ${this.label}`, look, { timeoutMs, firstPauseMs: 20 });
   }
 
   #alive(): boolean {
@@ -251,8 +247,6 @@ export function readyLine(line: string, transports: readonly Transport[]): Ready
   return { at, ...defined({ control: text['control'] }) };
 }
 
-const LONGEST_READY_LINE = 65_536;
-
 class ServingGroup extends ProcessGroup {
   readonly #options: CommandOptions;
   readonly #ready: () => ReadyLine | undefined;
@@ -260,7 +254,7 @@ class ServingGroup extends ProcessGroup {
   constructor(options: CommandOptions) {
     const { line, env, cwd, transports, written } = options;
     let ready: ReadyLine | undefined;
-    const lines = new Lines(LONGEST_READY_LINE, (text) => {
+    const lines = new Lines(65_536, (text) => {
       ready ??= readyLine(text, transports);
     });
     super(line, env, { cwd, onStdout: (bytes) => lines.add(bytes), onStderr: (bytes) => written?.lines.add(bytes) });

@@ -6,10 +6,6 @@ import type { StopSignal } from '../../contract/control.ts';
 import type { TargetFiles } from '../files/target-files.ts';
 import type { Transport, TransportAddress } from '../transports/index.ts';
 
-const SLOW_MS = 5000;
-const KEPT_CHARACTERS = 4000;
-const LAST_LINES = 15;
-
 export interface StartOptions {
   env: Record<string, string | undefined>;
   timeoutMs: number;
@@ -61,7 +57,7 @@ export async function waitUntil<T>(
   look: () => Promise<T | undefined> | T | undefined,
   { timeoutMs, signal, notify, name, ended, output, hint }: Waiting,
 ): Promise<T> {
-  const slowAt = performance.now() + SLOW_MS;
+  const slowAt = performance.now() + 5000;
   let isTold = false;
   const lookWhileRunning = async (): Promise<T | undefined> => {
     const found = await look();
@@ -91,7 +87,7 @@ export class OutputTail {
   #kept = '';
   #cut = false;
 
-  constructor(limit: number = KEPT_CHARACTERS) {
+  constructor(limit: number = 4000) {
     this.#limit = limit;
   }
 
@@ -107,7 +103,7 @@ export class OutputTail {
 }
 
 export function lastLines(output: string): string {
-  const lines = output.trim().split('\n').slice(-LAST_LINES).join('\n');
+  const lines = output.trim().split('\n').slice(-15).join('\n');
   return lines === '' ? '; it wrote nothing' : `; the last lines that it wrote:\n${lines}`;
 }
 
@@ -144,15 +140,11 @@ export class Lines {
   }
 }
 
-const KEPT = 500;
-const LONGEST = 1000;
-const EXCHANGES = 8;
-
 export class Written {
   readonly #kept: { at: number; text: string }[] = [];
-  readonly lines = new Lines(LONGEST, (text) => {
+  readonly lines = new Lines(1000, (text) => {
     this.#kept.push({ at: performance.now(), text });
-    if (this.#kept.length > KEPT) this.#kept.shift();
+    if (this.#kept.length > 500) this.#kept.shift();
   });
 
   since(moment: number): string {
@@ -161,7 +153,7 @@ export class Written {
   }
 
   during(recorder: Recorder): string {
-    return withoutOwnDoing(this.since(recorder.beginOfLast(EXCHANGES)));
+    return withoutOwnDoing(this.since(recorder.beginOfLast(8)));
   }
 }
 

@@ -67,8 +67,6 @@ export interface TransportAddress {
   readonly address: string;
 }
 
-const LOOK_AGAIN_MS = 50;
-
 /** Undefined if a connection succeeds. While no server listens, retries for `listensWithinMs`. */
 export async function whyUnreachable(http: HttpClient, hint: string, listensWithinMs = 0): Promise<string | undefined> {
   const patience = new Patience(listensWithinMs);
@@ -82,7 +80,7 @@ export async function whyUnreachable(http: HttpClient, hint: string, listensWith
         return `${why}. ${hint}`;
       }
     }
-    await delay(LOOK_AGAIN_MS);
+    await delay(50);
   }
 }
 
@@ -98,8 +96,6 @@ export function acceptsControl(address: string): Promise<boolean> {
   if (socketPath !== undefined) return accepts({ path: socketPath });
   return accepts(hostAndPort(origin));
 }
-
-const LOOPBACK_HOST = /^(?:localhost|127\..*|::1)$/;
 
 /** Accepts an `http(s)://` URL, a port, or a unix socket's path. Throws UsageError for an invalid URL. */
 export function endpointOf(address: string): { origin: string; socketPath?: string; path: string } {
@@ -201,9 +197,6 @@ export const loopback = {
 
 const TCP_BUFFER_BYTES = 4_500_000;
 
-/** No server listens on port 1. */
-const NO_DISCOVERY: DiscoveryFile = { port: 1, token: '' };
-
 export class LoopbackConnection implements Connection {
   readonly kind = 'loopback';
   readonly address: string;
@@ -212,7 +205,8 @@ export class LoopbackConnection implements Connection {
   readonly capabilities = ['loopback'] as const;
   readonly bufferBytes = TCP_BUFFER_BYTES;
   readonly #given: Given;
-  #found = NO_DISCOVERY;
+  // No server listens on port 1.
+  #found = { port: 1, token: '' };
 
   constructor(given: Given) {
     this.discovery = resolve(given.address);
@@ -309,7 +303,7 @@ export const url = {
   // Looks for another server only on loopback, because elsewhere a gateway may answer before the target runs.
   prepare: async (address: string): Promise<void> => {
     const place = hostAndPort(address);
-    if (LOOPBACK_HOST.test(place.host) && (await accepts(place)))
+    if (/^(?:localhost|127\..*|::1)$/.test(place.host) && (await accepts(place)))
       throw new Error(`something else already serves ${address}`);
   },
   accepts: (address: string): Promise<boolean> => accepts(hostAndPort(address)),

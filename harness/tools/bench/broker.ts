@@ -12,7 +12,6 @@ import { type Figure, figureAgainstFloor } from '../measure/figure.ts';
 import { listenAnywhere, serveTask, Task } from '../measure/process.ts';
 
 const CONNECTIONS = 10_000;
-const CONNECTING_AT_ONCE = 2_000;
 const PINGS = 40_000;
 const PINGS_AT_ONCE = 200;
 const PING_BYTES = 150;
@@ -113,7 +112,7 @@ const tasks = {
   connect: async (kind: keyof typeof clients, port: number): Promise<void> => {
     const keepAlive = new KeepAlive(systemTime);
     const robots = Array.from({ length: CONNECTIONS }, (_, robot) => robot);
-    await inParallel(robots, CONNECTING_AT_ONCE, async (robot) => void (await clients[kind](robot, port, keepAlive)));
+    await inParallel(robots, 2_000, async (robot) => void (await clients[kind](robot, port, keepAlive)));
   },
 
   ping: async (total: number): Promise<{ ms: number; succeeded: number }> => {

@@ -27,15 +27,13 @@ export async function benchDevice(): Promise<Figure[]> {
 
 const SUBSCRIBERS = 1_000;
 const EVENTS = 300;
-const ROUNDS = 5;
-const SETTLE_MS = 200;
 /** Share of the expected bytes to wait for; below 1, because events stored together share the bytes around a chunk. */
 const SHARE_COUNTED = 0.97;
 
 async function delivering(): Promise<Figure[]> {
   using home = scratch();
   const { path } = home;
-  const { raw, alone, together } = await inTurns(ROUNDS, {
+  const { raw, alone, together } = await inTurns(5, {
     raw: (round) => rawSockets(`${path}/raw${round}.sock`),
     alone: (round) => oneDevice(`${path}/a${round}`, 'os', 1),
     together: (round) => oneDevice(`${path}/s${round}`, 'sync', 8),
@@ -130,42 +128,39 @@ const textOf = (events: readonly StoredEvent[]): string => events.map(({ json })
 const APPENDING_ROBOTS = 32;
 const BATCH = 10;
 const APPENDS = 30;
-/** Many short rounds, so that other work of the disk slows both measurements alike. */
-const APPEND_ROUNDS = 15;
 
 async function appending(): Promise<Figure> {
   using home = scratch();
-  const { raw, own } = await inTurns(APPEND_ROUNDS, {
-    raw: (round) => rawFiles(`${home.path}/raw${round}`),
-    own: (round) => logs(`${home.path}/logs${round}`),
+  // Many short rounds, so that other work of the disk slows both measurements alike.
+  const { raw, own } = await inTurns(15, {
+    raw: async (round) => {
+      const directory = `${home.path}/raw${round}`;
+      fs.mkdirSync(directory);
+      const bytes = Buffer.from(textOf(fillerLines(0, BATCH)));
+      const files = Array.from({ length: APPENDING_ROBOTS }, (_, at) => fs.openSync(`${directory}/${at}`, 'w'));
+      const rate = await perSecond(files, async (fd, at) => {
+        await write(fd, bytes, 0, bytes.length, at * bytes.length);
+        await fdatasync(fd);
+      });
+      for (const fd of files) fs.closeSync(fd);
+      return rate;
+    },
+    own: async (round) => {
+      const directory = `${home.path}/logs${round}`;
+      const open = Array.from({ length: APPENDING_ROBOTS }, (_, at) => {
+        fs.mkdirSync(`${directory}/${at}`, { recursive: true });
+        return eventLog(`${directory}/${at}`, Number.MAX_SAFE_INTEGER);
+      });
+      const drafts = fillerEvents(0, BATCH, systemClock);
+      // The first append also creates files.
+      await Promise.all(open.map((log) => log.append(drafts)));
+      const rate = await perSecond(open, (log) => log.append(drafts));
+      await Promise.all(open.map((log) => log.close()));
+      return rate;
+    },
   });
   const name = `inner: durable append, ${APPENDING_ROBOTS} robots, ${BATCH} events at a time`;
   return figureAgainstFloor(name, median(own), median(raw), 0.9, 'events/s');
-}
-
-async function rawFiles(directory: string): Promise<number> {
-  fs.mkdirSync(directory);
-  const bytes = Buffer.from(textOf(fillerLines(0, BATCH)));
-  const files = Array.from({ length: APPENDING_ROBOTS }, (_, at) => fs.openSync(`${directory}/${at}`, 'w'));
-  const rate = await perSecond(files, async (fd, at) => {
-    await write(fd, bytes, 0, bytes.length, at * bytes.length);
-    await fdatasync(fd);
-  });
-  for (const fd of files) fs.closeSync(fd);
-  return rate;
-}
-
-async function logs(directory: string): Promise<number> {
-  const open = Array.from({ length: APPENDING_ROBOTS }, (_, at) => {
-    fs.mkdirSync(`${directory}/${at}`, { recursive: true });
-    return eventLog(`${directory}/${at}`, Number.MAX_SAFE_INTEGER);
-  });
-  const drafts = fillerEvents(0, BATCH, systemClock);
-  // The first append also creates files.
-  await Promise.all(open.map((log) => log.append(drafts)));
-  const rate = await perSecond(open, (log) => log.append(drafts));
-  await Promise.all(open.map((log) => log.close()));
-  return rate;
 }
 
 async function perSecond<T>(robots: readonly T[], append: (robot: T, at: number) => Promise<unknown>): Promise<number> {
@@ -180,7 +175,6 @@ async function perSecond<T>(robots: readonly T[], append: (robot: T, at: number)
 
 const LOG_EVENTS = 1_000_000;
 const PORTION = 10_000;
-const OPEN_ROUNDS = 5;
 
 async function opening(): Promise<Figure> {
   using home = scratch();
@@ -191,7 +185,7 @@ async function opening(): Promise<Figure> {
   fs.closeSync(fd);
   const mark = { highest: LOG_EVENTS, from: LOG_EVENTS, clean: true, durable: true, gaps: [] };
   await writeMark(disk, path, mark, false);
-  const { raw, own } = await inTurns(OPEN_ROUNDS, {
+  const { raw, own } = await inTurns(5, {
     raw: () => timed(() => read(file)),
     own: () => timed(() => open(path)),
   });
@@ -237,7 +231,7 @@ const tasks = {
     await Promise.all(connected);
   },
   settle: async (): Promise<number> => {
-    for (let before = -1; before !== total; await wait(SETTLE_MS)) before = total;
+    for (let before = -1; before !== total; await wait(200)) before = total;
     return total;
   },
   expect: (bytes: number): void => {

@@ -65,12 +65,10 @@ interface RobotKind {
   goals: { whole: number; marginal: number };
 }
 
-/** Robots of the floor's only process, which needs five descriptors for each. */
-const CONNECTED_FLOOR = 3000;
-
 export async function benchFleet(): Promise<Figure[]> {
   const bare = await bytesOf('listen', ROBOTS);
-  const bareConnected = await bytesOf('connect', Math.min(ROBOTS, CONNECTED_FLOOR));
+  // Robots of the floor's only process, which needs five descriptors for each.
+  const bareConnected = await bytesOf('connect', Math.min(ROBOTS, 3000));
   const idle = { name: 'an idle robot', head: UNCONNECTED, perSecond: 1000, goals: { whole: 28, marginal: 8 } };
   const connected = {
     name: 'a robot with a live MQTT uplink and a subscriber',
@@ -107,16 +105,14 @@ async function bytesOf(kind: 'listen' | 'connect', count: number): Promise<numbe
   return (pssBytes([task.pid]) - before) / count;
 }
 
-/** Time for memory to become steady after all robots are online. */
-const SETTLE_MS = 10_000;
-
 async function weighRobots(kind: RobotKind, floor: number): Promise<Figure[]> {
   const over = Math.ceil(ROBOTS / kind.perSecond);
   const scenario = `${kind.head}phases:\n  - { do: ramp, over: ${over}s }\n  - { do: hold, for: 1h }\n`;
   let bytes = Number.NaN;
   const meanwhile = async (fleet: Running): Promise<void> => {
     await untilOnline(fleet, ROBOTS);
-    await wait(SETTLE_MS);
+    // Time for memory to become steady after all robots are online.
+    await wait(10_000);
     bytes = pssBytes(treeOf(fleet.child.pid ?? 0));
     fleet.child.kill('SIGTERM');
   };

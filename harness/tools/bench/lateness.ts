@@ -6,7 +6,6 @@ import { atMost, type Figure } from '../measure/figure.ts';
 import { listenAnywhere, serveTask, Task } from '../measure/process.ts';
 import { fleetCommand } from './fleet.ts';
 
-const RATES = [1000, 5000, 10_000, 20_000];
 const WARM_UP_S = 2;
 const MEASURED_S = 6;
 const STALL_MS = 500;
@@ -25,7 +24,7 @@ const AT_REST = 100;
 export async function benchLateness(): Promise<Figure[]> {
   const { p99 = Number.NaN } = (await run(AT_REST, false)).result.metrics['schedule.lateness.ms'] ?? {};
   const figures = [atMost(`muster fleet: p99 of the lateness at rest, ${AT_REST} requests a second`, p99, 2, 'ms')];
-  for (const rate of RATES) {
+  for (const rate of [1000, 5000, 10_000, 20_000]) {
     for (const stalls of [false, true]) figures.push(...figuresOf(rate, stalls, await run(rate, stalls)));
   }
   return figures;

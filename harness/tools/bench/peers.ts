@@ -9,18 +9,14 @@ import { type Figure, inTurns, median } from '../measure/figure.ts';
 import { cpuSecondsOfEnded } from '../measure/process.ts';
 import { arrivalServer, type Load, latenessOf, openLoop } from './lateness.ts';
 
-const RATES = [5000, 10_000];
 const SECONDS = 10;
-const ROUNDS = 3;
 const IN_TIME_MS = 10;
-/** Maximum share of missing or surplus requests: tools stop at slightly different moments. */
-const NEARLY_ALL = 0.0001;
 const WARM_UP_S = 2;
 
 interface Outcome {
   arrived: number;
   perCpuSecond: number;
-  /** Share of requests in time; NaN if `arrived` differs from 1 by `NEARLY_ALL` or more. */
+  /** Share of requests in time; NaN if `arrived` differs from 1 by 0.0001 or more. */
   inTime: number;
   p99Ms: number;
 }
@@ -35,9 +31,9 @@ export async function benchPeers(): Promise<Figure[]> {
     },
   };
   const figures: Figure[] = [];
-  for (const rate of RATES) {
+  for (const rate of [5000, 10_000]) {
     const measures = Object.entries(tools).map(([name, tool]) => [name, () => measured(tool, rate)]);
-    const outcomes: Outcomes = await inTurns<string, Outcome>(ROUNDS, Object.fromEntries(measures));
+    const outcomes: Outcomes = await inTurns<string, Outcome>(3, Object.fromEntries(measures));
     for (const tool of Object.keys(tools)) figures.push(...figuresOf(tool, tools, rate, outcomes));
   }
   return figures;
@@ -90,7 +86,8 @@ async function measured(tool: Tool, rate: number): Promise<Outcome> {
   const cpu = cpuSecondsOfEnded() - before;
   const arrivals = await server.call('arrivals');
   const arrived = arrivals.length / (rate * SECONDS);
-  const late = Math.abs(arrived - 1) < NEARLY_ALL ? latenessOf(arrivals.slice(rate * WARM_UP_S), rate) : [];
+  // Maximum share of missing or surplus requests: tools stop at slightly different moments.
+  const late = Math.abs(arrived - 1) < 0.0001 ? latenessOf(arrivals.slice(rate * WARM_UP_S), rate) : [];
   return {
     arrived,
     perCpuSecond: arrivals.length / cpu,

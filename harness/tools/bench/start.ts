@@ -10,7 +10,6 @@ import { atMost, type Figure, inTurns, median } from '../measure/figure.ts';
 import { cpuSeconds, cpuSecondsOfEnded, startMuster, treeOf } from '../measure/process.ts';
 import { untilOnline } from './fleet.ts';
 
-const ROUNDS = 5;
 const GOALS = { device: 0.4, check: 0.5, fleet: 0.9 };
 const SUITE = import.meta.resolve('../../../suites/device/index.ts');
 const LOAD = `require('node:module').enableCompileCache();import(${JSON.stringify(SUITE)})`;
@@ -39,7 +38,7 @@ export async function benchStart(): Promise<Figure[]> {
   };
   // Fills Node's compile cache.
   await inTurns(1, starts);
-  const taken = await inTurns(ROUNDS, starts);
+  const taken = await inTurns(5, starts);
   const floor = median(taken.bare);
   const loaded = `a Node that loads its checks and does nothing else takes ${median(taken.load).toFixed(2)} s`;
   const two = 'two processes, which load their modules each';

@@ -33,8 +33,6 @@ export async function repeatFinds<T>(name: string, fuzzer: Fuzzer<T>): Promise<v
   }
 }
 
-const SHRINK_MS = 30_000;
-
 /** Throws Error with the seed and the smallest input found that shows a fault. */
 export async function fuzz<T>(fuzzer: Fuzzer<T>, ms: number, seed: number): Promise<void> {
   await using attacker = await openAttacker(fuzzer);
@@ -45,7 +43,7 @@ export async function fuzz<T>(fuzzer: Fuzzer<T>, ms: number, seed: number): Prom
     if (performance.now() >= end) throw new fc.PreconditionFailure(true);
     const wrong = await attacker.attack(input);
     if (wrong === undefined) return;
-    if (!isShrinking) end = performance.now() + SHRINK_MS;
+    if (!isShrinking) end = performance.now() + 30_000;
     isShrinking = true;
     throw new Error(wrong);
   });

@@ -128,9 +128,6 @@ function plainRequests(text: string): string[] {
   }
 }
 
-/** Maximum Content-Length that Node's parser accepts, a number of 64 bits. */
-const MOST_LENGTH = 2n ** 64n - 1n;
-
 function firstOf(given: string): { method: string; rest: string | undefined } | undefined {
   // Node's parser accepts a lone line feed after a request line without a version.
   const text = given.replace(/^([^ \r\n]+ +[^ \r\n]+)\n/, '$1\r\n');
@@ -157,7 +154,9 @@ function firstOf(given: string): { method: string; rest: string | undefined } | 
     return { method, rest: afterChunks(after) };
   }
   if (lengths.length === 0) return { method, rest: after };
-  if (lengths.length > 1 || !/^\d+$/.test(lengths[0] ?? '') || BigInt(lengths[0] ?? '') > MOST_LENGTH) return undefined;
+  // Node's parser accepts a Content-Length of 64 bits.
+  if (lengths.length > 1 || !/^\d+$/.test(lengths[0] ?? '') || BigInt(lengths[0] ?? '') > 2n ** 64n - 1n)
+    return undefined;
   const length = Number(lengths[0]);
   return { method, rest: after.length < length ? undefined : after.slice(length) };
 }
@@ -197,18 +196,6 @@ const TARGETS: Readonly<Record<ServerName, readonly string[]>> = {
   platformControl: ['/', '/plans', '/snapshots'],
 };
 
-const inputs: fc.Arbitrary<HttpInput> = fc.constantFrom(...(Object.keys(TARGETS) as ServerName[])).chain((server) =>
-  fc.record({
-    server: fc.constant(server),
-    requests: fc.array(requestText(TARGETS[server]), { minLength: 1, maxLength: 4 }),
-    damages: someDamages(),
-    cuts,
-  }),
-);
-
-const LONGEST_MS = 40_000;
-const MOST_BYTES = 4 * 1024 * 1024;
-
 async function attack(
   servers: Servers,
   { server, requests, damages, cuts: at }: HttpInput,
@@ -221,9 +208,9 @@ async function attack(
   let length = 0;
   socket.on('data', (part: Buffer) => {
     length += part.length;
-    if (length <= MOST_BYTES) parts.push(part);
+    if (length <= 4 * 1024 * 1024) parts.push(part);
   });
-  const closed = isClosedWithin(socket, LONGEST_MS);
+  const closed = isClosedWithin(socket, 40_000);
   await writeParts(socket, piecesOf(bytesOf(text), at));
   socket.end();
   const hangsUp = await closed;
@@ -251,7 +238,14 @@ function wrongAnswers(bytes: Buffer, methods: readonly string[], server: string)
 }
 
 export const http: Fuzzer<HttpInput> = {
-  inputs,
+  inputs: fc.constantFrom(...(Object.keys(TARGETS) as ServerName[])).chain((server) =>
+    fc.record({
+      server: fc.constant(server),
+      requests: fc.array(requestText(TARGETS[server]), { minLength: 1, maxLength: 4 }),
+      damages: someDamages(),
+      cuts,
+    }),
+  ),
   open: () => againstServers(attack),
 };
 
@@ -263,20 +257,11 @@ interface AnswersInput {
   method: 'GET' | 'HEAD';
 }
 
-const answersInputs: fc.Arbitrary<AnswersInput> = fc.record({
-  answers: fc.array(answerText, { minLength: 1, maxLength: 3 }),
-  damages: someDamages('HTTP/1.1 200 OK\r\n'),
-  cuts,
-  end: fc.constantFrom('end', 'end', 'reset'),
-  method: fc.constantFrom('GET', 'GET', 'HEAD'),
-});
-
 /** Never reached, because the server always closes the connection. */
 const TIMEOUT_MS = 20_000;
 
 async function attackClient(http: HttpClient, bytes: Buffer, method: string): Promise<string | undefined> {
-  const request = { method, path: '/', headers: { connection: 'close' } };
-  const whole = await http.request(request).catch(errorOf);
+  const whole = await http.request({ method, path: '/', headers: { connection: 'close' } }).catch(errorOf);
   if (whole instanceof Error) {
     if (!isExpected(whole)) return `the client fails with ${whole.name}: ${whole.message}`;
   } else if (!(whole.status >= 200 && whole.status <= 999))
@@ -308,7 +293,13 @@ const isExpected = (error: Error): boolean =>
   [NoAnswer, Unreachable, LimitReached].some((kind) => error instanceof kind);
 
 export const answers: Fuzzer<AnswersInput> = {
-  inputs: answersInputs,
+  inputs: fc.record({
+    answers: fc.array(answerText, { minLength: 1, maxLength: 3 }),
+    damages: someDamages('HTTP/1.1 200 OK\r\n'),
+    cuts,
+    end: fc.constantFrom('end', 'end', 'reset'),
+    method: fc.constantFrom('GET', 'GET', 'HEAD'),
+  }),
   open: () => {
     let parts: Buffer[] = [];
     let end: AnswersInput['end'] = 'end';

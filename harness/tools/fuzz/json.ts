@@ -73,17 +73,18 @@ const { value } = fc.letrec<{ value: string; members: string }>((tie) => ({
   ),
 }));
 
-const utf16 = (text: string, low: boolean): string => {
-  const bytes = Buffer.from(`\ufeff${text}`, 'utf16le');
-  return (low ? bytes : bytes.swap16()).toString('latin1');
-};
-
 const jsonValue: fc.Arbitrary<string> = fc.oneof({ weight: 8, arbitrary: value }, { weight: 1, arbitrary: deep });
 
 const jsonText: fc.Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: jsonValue },
   weighed(2, '\u00ff¦\u00fe\u00ff¦"\u00c0\u00af"¦"\u00ed\u00a0\u0080"¦[\u00e5]¦"\u00f4\u00bf\u00bf\u00bf"¦"\u0080"'),
-  { weight: 1, arbitrary: fc.tuple(value, fc.boolean()).map(([text, low]) => utf16(text, low)) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(value, fc.boolean()).map(([text, low]) => {
+      const bytes = Buffer.from(`\ufeff${text}`, 'utf16le');
+      return (low ? bytes : bytes.swap16()).toString('latin1');
+    }),
+  },
   { weight: 1, arbitrary: anyBytes(20) },
   {
     weight: 3,

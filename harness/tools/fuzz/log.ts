@@ -25,13 +25,6 @@ const fileLine = fc.oneof(
   { weight: 1, arbitrary: fc.nat(20_000).map((depth) => `${'['.repeat(depth)}7${']'.repeat(depth)}`) },
   { weight: 1, arbitrary: anyBytes(20) },
 );
-const logFile = fc.array(fileLine, { maxLength: 12 }).map((lines) => lines.map((text) => `${text}\n`).join(''));
-
-const fileInputs: fc.Arbitrary<LinesInput> = fc.record({
-  files: fc.array(logFile, { minLength: 1, maxLength: 3 }),
-  damages: fc.array(damagesFrom(['\n', '\r\n', '\0', '{', '7', '\u00ef\u00bb\u00bf']), { maxLength: 3 }),
-  id: fc.nat(99),
-});
 
 async function attackReader(path: string, { files, damages, id }: LinesInput): Promise<string | undefined> {
   rmSync(path, { recursive: true, force: true });
@@ -63,7 +56,14 @@ function isJson(text: string): boolean {
 }
 
 export const logLines: Fuzzer<LinesInput> = {
-  inputs: fileInputs,
+  inputs: fc.record({
+    files: fc.array(
+      fc.array(fileLine, { maxLength: 12 }).map((lines) => lines.map((text) => `${text}\n`).join('')),
+      { minLength: 1, maxLength: 3 },
+    ),
+    damages: fc.array(damagesFrom(['\n', '\r\n', '\0', '{', '7', '\u00ef\u00bb\u00bf']), { maxLength: 3 }),
+    id: fc.nat(99),
+  }),
   open: async () => {
     const home = scratch();
     return {

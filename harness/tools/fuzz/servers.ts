@@ -10,7 +10,6 @@ import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { PROBE, startMuster } from '../measure/process.ts';
 import type { FuzzSubject } from './fuzzer.ts';
 
-const END_MS = 10_000;
 export const API_KEY = 'key_fuzz_0123456789abcdefghij';
 
 type Ready = Record<string, unknown>;
@@ -33,7 +32,7 @@ export async function startServer(words: readonly string[], tmp: string, env: No
     },
     [Symbol.asyncDispose]: async () => {
       // Kills the process after a delay, because an input may block it.
-      const late = setTimeout(() => child.kill('SIGKILL'), END_MS);
+      const late = setTimeout(() => child.kill('SIGKILL'), 10_000);
       await running[Symbol.asyncDispose]();
       clearTimeout(late);
     },
@@ -136,9 +135,6 @@ async function startServers() {
   };
 }
 
-/** Attacks between restarts, because the state of the servers grows. */
-const FRESH_AFTER = 5_000;
-
 export async function againstServers<T>(
   attack: (servers: Servers, input: T) => Promise<string | undefined>,
 ): Promise<FuzzSubject<T>> {
@@ -148,7 +144,8 @@ export async function againstServers<T>(
     unharmed: true,
     attack: async (input: T): Promise<string | undefined> => {
       attacks += 1;
-      if (attacks % FRESH_AFTER === 0) {
+      // Restarts the servers now and then, because their state grows.
+      if (attacks % 5_000 === 0) {
         await servers[Symbol.asyncDispose]();
         servers = await startServers();
       }

@@ -95,10 +95,9 @@ function hidingIn({ members = [] }: Subject, { checks, unreachable }: Report): P
       ? checks.find((check) => check.blocked_by !== undefined && breaks.some((broken) => concerns(check, broken)))
           ?.blocked_by
       : 'reaching the target';
-  const essential = unseen.map(blocker).find((id) => id !== undefined);
   return {
     hidden: unseen.filter((member) => blocker(member) === undefined).map(({ name }) => name),
-    ...defined({ essential }),
+    ...defined({ essential: unseen.map(blocker).find((id) => id !== undefined) }),
   };
 }
 

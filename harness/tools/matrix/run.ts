@@ -29,7 +29,6 @@ import { bundlesOf, evaluateApart, pairsOf, sampleOf, shuffled } from './selecti
 import { allSubjects, SUBJECT_KINDS, type Subject, type SubjectKind } from './subjects.ts';
 import { closingTable, type Part, placeOf, problemsOf, subjectsIn } from './table.ts';
 
-const DAY_MS = 86_400_000;
 /**
  * Maximum duration of a run on a defect or null server, as a multiple of the duration on the correct simulator.
  * The slowest defects, which break all replays or all pages, took 2.7 times (device) and 1.8 times (platform) as long.
@@ -53,7 +52,7 @@ const values = toolOptions('npm run matrix -- [options]', {
     0,
     0,
   ),
-  seed: count('which of them, and which variants are in one bundle: the day', Math.floor(Date.now() / DAY_MS), 0),
+  seed: count('which of them, and which variants are in one bundle: the day', Math.floor(Date.now() / 86_400_000), 0),
   concurrency: count('subjects at once', 8),
   json: file('record the golden outcomes in this file; what it holds of other subjects stays'),
   against: file('run, and print what is lost and gained against the golden outcomes in this file'),
@@ -133,8 +132,7 @@ async function recordAndCompare(): Promise<boolean> {
 
 function reportChanges(before: Golden, after: Golden, known: ReadonlySet<string>): boolean {
   const changes = compareGolden(before, after, known);
-  const lines = changesInWords(changes, before, after);
-  process.stdout.write(`${lines.join('\n')}\n`);
+  process.stdout.write(`${changesInWords(changes, before, after).join('\n')}\n`);
   return changes.every(({ what }) => what !== 'lost');
 }
 

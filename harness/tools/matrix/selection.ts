@@ -29,13 +29,11 @@ export const shuffled = <T>(items: readonly T[], next: () => number): T[] =>
 
 // A bundle combines several variants in one run; after a finding, its halves run again.
 
-/** Maximum variants of a bundle; in larger bundles, variants hide the effects of others. */
-const MOST_TOGETHER = 6;
-
 export function bundlesOf(subjects: readonly Subject[], next: () => number): Subject[] {
   const bundles: Subject[][] = [];
   for (const subject of shuffled(subjects, next)) {
-    const open = bundles.find((members) => members.length < MOST_TOGETHER && fits(subject, members));
+    // Maximum variants of a bundle; in larger bundles, variants hide the effects of others.
+    const open = bundles.find((members) => members.length < 6 && fits(subject, members));
     if (open === undefined) bundles.push([subject]);
     else open.push(subject);
   }

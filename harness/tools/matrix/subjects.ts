@@ -50,7 +50,6 @@ export interface Subject extends Partial<Pick<Defect<unknown>, 'breaks' | 'tells
 type RunWith = (changes: Changes, choice: RunChoice) => Promise<Report>;
 /** Short, because a null server never sends the expected data. */
 const NULL_PATIENCE_MS = 1000;
-const ALONE_PATIENCE_MS = 200;
 /** Short, because every step of shrinking waits again. */
 const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
   device: 4000,
@@ -59,7 +58,6 @@ const DEFECT_PATIENCE_MS: Readonly<Partial<Record<Api, number>>> = {
   /** At least 3 s, because the client runs in this process and is slow on a busy machine. */
   client: 3000,
 };
-const SLOW_FILE = /\/slowness\.ts$/;
 
 /** Null servers of the matrix; leaves out servers that send single bytes, because a suite takes minutes on them. */
 const NULL_NAMES = (Object.keys(NULL_SERVERS) as NullServerName[]).filter((name) => !DRIPS.includes(name));
@@ -119,7 +117,7 @@ const variants = (api: Api, all: readonly Declared[], prefixed = false): Subject
   all.map((variant) => ({
     ...variantSubject(api, nameOf(variant, prefixed), changesBy(variant), RUN_WITH[api]),
     // Slow streams do not slow the system suite, which waits for deployments.
-    slow: api !== 'system' && SLOW_FILE.test(variant.file),
+    slow: api !== 'system' && /\/slowness\.ts$/.test(variant.file),
   }));
 
 const named = <N extends string>(
@@ -167,9 +165,6 @@ async function runDeviceNull(name: NullServerName, willing: boolean, choice: Run
   return await runDeviceSuite({ ...place, control: control.address }, choice);
 }
 
-/** Maximum milliseconds of a run, because a faulty control API may delay some checks, but not all. */
-const UNWILLING_MS = 150_000;
-
 /** Checks that must not pass on a server that answers every request with an endless event stream. */
 const NOT_OF_STREAMS = /^device\.(?!socket\.permissions$|events\.content-type\.any$)/;
 
@@ -198,7 +193,7 @@ const deviceSubjects = (): Subject[] => [
   ...named('device', 'null', QUIET, (name) => ({
     name: `${name}-alone`,
     alone: true,
-    run: (choice) => runDeviceNull(name, true, { ...choice, fast: true, alone: true, patienceMs: ALONE_PATIENCE_MS }),
+    run: (choice) => runDeviceNull(name, true, { ...choice, fast: true, alone: true, patienceMs: 200 }),
   })),
   ...UNWILLING_CONTROLS.map(
     (unwilling): Subject => ({
@@ -212,7 +207,8 @@ const deviceSubjects = (): Subject[] => [
         const { place } = stack.use(await startRobot());
         const front = { path: join(path, 'front.sock') };
         const { address: control } = stack.use(await unwillingControl(unwilling, place.control ?? '', front));
-        const patient = { ...defined({ patienceMs: DEFECT_PATIENCE_MS.device }), maxTimeMs: UNWILLING_MS };
+        // Maximum milliseconds of a run, because a faulty control API may delay some checks, but not all.
+        const patient = { ...defined({ patienceMs: DEFECT_PATIENCE_MS.device }), maxTimeMs: 150_000 };
         return await runDeviceSuite({ ...place, control }, { ...choice, ...patient, fast: true });
       },
     }),

@@ -18,10 +18,6 @@ export const subjectsIn = (verdicts: readonly Verdict[]): number =>
 const verdictsOn = ({ verdicts }: Part, kind: SubjectKind): Verdict[] =>
   verdicts.filter(({ subject }) => subject.kind === kind);
 
-const RIGHT_HEADLINES = 0.95;
-
-const SHOWN_PAIRS = 0.98;
-
 const shareOf = (some: number, all: number): string => `${some} of ${all} (${Math.floor((100 * some) / all)} %)`;
 
 function hidingShares({ api, verdicts }: Part): string[] {
@@ -46,7 +42,7 @@ function hidingShares({ api, verdicts }: Part): string[] {
 function hidingProblems({ api, verdicts }: Part): TableProblem[] {
   const pairs = verdicts.filter(({ hidden }) => hidden !== undefined);
   const hiding = pairs.filter(({ hidden = [] }) => hidden.length > 0);
-  if (hiding.length <= Math.max(1, (1 - SHOWN_PAIRS) * pairs.length)) return [];
+  if (hiding.length <= Math.max(1, 0.02 * pairs.length)) return [];
   return hiding.map(({ subject: { name }, hidden = [] }) => ({
     where: `${api} pair ${name}`,
     what: `nothing shows ${hidden.join(', ')}`,
@@ -87,7 +83,6 @@ const COLUMNS: Readonly<Record<string, (part: Part) => [ok: number, all: number]
   'starved harness': countOn('starved'),
 };
 const NAME_WIDTH = 8;
-const SLOWEST = 20;
 
 export function closingTable(parts: readonly Part[], durationMs: number, paint: Paint): string {
   const rowOf = (part: Part): string => {
@@ -106,7 +101,7 @@ export function closingTable(parts: readonly Part[], durationMs: number, paint: 
     return judged === 0 ? [] : [`${part.api}: ${right} of ${judged} first findings name what is broken (${share} %)`];
   });
   const verdicts = parts.flatMap((part) => part.verdicts);
-  const slowest = verdicts.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST);
+  const slowest = verdicts.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, 20);
   const end = wrong.length === 0 ? paint('green', 'All ok') : paint('red', `${wrong.length} problems`);
   return [
     paint('dim', headings),
@@ -150,7 +145,7 @@ export function problemsOf(parts: readonly Part[]): TableProblem[] {
 
 function headlineProblems(part: Part): TableProblem[] {
   const { right, wrong } = headlinesOf(part);
-  if (part.checks === undefined || right >= RIGHT_HEADLINES * (right + wrong.length)) return [];
+  if (part.checks === undefined || right >= 0.95 * (right + wrong.length)) return [];
   return wrong.map(({ subject: { api, name, breaks = [] }, headline }) => ({
     where: `${api} defect ${name}`,
     what: `the first finding is ${headline?.id ?? 'missing'}, and it breaks ${breaks.join(', ')}`,

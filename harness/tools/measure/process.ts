@@ -35,8 +35,6 @@ interface Reply {
   failed?: string;
 }
 
-const LAST_WORDS = 2_000;
-
 /** Child process that runs functions of a module, which must call `serveTask` as the main module. */
 export class Task<F extends Functions> implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -54,7 +52,7 @@ export class Task<F extends Functions> implements AsyncDisposable {
       detached: true,
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#said = (this.#said + text).slice(-LAST_WORDS);
+      this.#said = (this.#said + text).slice(-2_000);
     });
     this.#child.on('message', ({ number, value, failed }: Reply) => {
       const waiting = this.#waiting.get(number);
@@ -127,8 +125,6 @@ export const cpuSeconds = (pids: readonly number[]): number => pids.reduce((sum,
 
 export const cpuSecondsOfEnded = (): number => secondsAt('self', OF_CHILDREN);
 
-/** Clock ticks a second, the unit of times in /proc. */
-const TICKS = 100;
 /** Index of the user time after the name in /proc/PID/stat; the system time follows. */
 const OWN = 11;
 const OF_CHILDREN = 13;
@@ -136,7 +132,8 @@ const OF_CHILDREN = 13;
 function secondsAt(pid: number | 'self', first: number): number {
   const stat = textOf(`/proc/${pid}/stat`);
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / TICKS;
+  // Clock ticks a second, the unit of times in /proc.
+  return (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / 100;
 }
 
 /** Text of a file; empty if the file cannot be read, e.g. in /proc after the end of the process. */

@@ -20,8 +20,6 @@ export function ownFigures(): { heap: number; timers: number; resources: number 
 }
 
 const EVERY_MS = Number(process.env['MUSTER_SOAK_EVERY'] ?? 4_000);
-/** Samples between garbage collections, each of which stops the process for 30 ms. */
-const COLLECT_EVERY = 10;
 const folder = process.env['MUSTER_SOAK'];
 if (folder !== undefined) {
   const file = join(folder, `${process.pid}.json`);
@@ -29,7 +27,8 @@ if (folder !== undefined) {
   /** Bytes in the heap and in buffers outside it, after a full garbage collection. */
   let live: number | undefined;
   setInterval(() => {
-    if (told % COLLECT_EVERY === 0) {
+    // Collects garbage seldom, because it stops the process for 30 ms.
+    if (told % 10 === 0) {
       setFlagsFromString('--expose-gc');
       (runInNewContext('gc') as () => void)();
       const { heapUsed, external } = process.memoryUsage();
@@ -47,7 +46,6 @@ if (folder !== undefined) {
   process.once('exit', () => rmSync(file, { force: true }));
 }
 
-const WATCH_EVERY_MS = 20;
 if (process.env['MUSTER_WATCH'] !== undefined) {
   const prototypes = [Object.prototype, Array.prototype, Function.prototype, String.prototype, Number.prototype];
   const names = (): string => prototypes.map((each) => Reflect.ownKeys(each).map(String).join()).join(';');
@@ -57,7 +55,7 @@ if (process.env['MUSTER_WATCH'] !== undefined) {
     if (seen === before) return;
     process.stderr.write(`prototypes are polluted: ${seen.slice(-100)}\n`);
     clearInterval(timer);
-  }, WATCH_EVERY_MS).unref();
+  }, 20).unref();
 }
 
 export type Sample = readonly [seconds: number, value: number];
@@ -79,22 +77,17 @@ export interface Slope {
   grows: boolean;
 }
 
-const BLOCKS = 20;
-/** Share of ignored samples at the start, in which caches fill and Node compiles code. */
-const WARM_UP = 1 / 3;
-const FEWEST = 8;
-const Z_95 = 1.96;
-
 /**
  * Theil-Sen slope; undefined for too few samples.
  * Growth: the 95 % interval is above 0, the gain exceeds the noise, and the minimum rises.
  */
 export function slopeOf(samples: readonly Sample[], noise: GrowthThreshold): Slope | undefined {
   const [first, last] = [samples[0]?.[0] ?? 0, samples.at(-1)?.[0] ?? 0];
-  const from = first + (last - first) * WARM_UP;
+  // Ignores the first third, in which caches fill and Node compiles code.
+  const from = first + (last - first) / 3;
   const measured = samples.filter(([seconds]) => seconds >= from);
   const points = blocks(measured);
-  if (points.length < FEWEST) return undefined;
+  if (points.length < 8) return undefined;
   const all = trend(points);
   const middle = median(points.map(([, value]) => value));
   const gain = (all.perMinute * ((points.at(-1)?.[0] ?? 0) - (points[0]?.[0] ?? 0))) / 60;
@@ -121,14 +114,14 @@ function trend(points: readonly Sample[]): Pick<Slope, 'perMinute' | 'low' | 'hi
     .toSorted((a, b) => a - b);
   const count = points.length;
   // Width of the 95 % interval, in ranks of the sorted slopes, by the variance of Kendall's S.
-  const spread = Z_95 * Math.sqrt((count * (count - 1) * (2 * count + 5)) / 18);
+  const spread = 1.96 * Math.sqrt((count * (count - 1) * (2 * count + 5)) / 18);
   const at = (rank: number): number => slopes[Math.min(slopes.length - 1, Math.max(0, Math.round(rank)))] ?? 0;
   const [low, high] = [at((slopes.length - spread) / 2 - 1), at((slopes.length + spread) / 2)];
   return { perMinute: median(slopes), low, high };
 }
 
 function blocks(samples: readonly Sample[]): Sample[] {
-  const size = Math.max(1, Math.floor(samples.length / BLOCKS));
+  const size = Math.max(1, Math.floor(samples.length / 20));
   return Array.from({ length: Math.floor(samples.length / size) }, (_, at): Sample => {
     const block = samples.slice(at * size, (at + 1) * size);
     return [median(block.map(([seconds]) => seconds)), median(block.map(([, value]) => value))];

@@ -21,9 +21,8 @@ export interface Mutant {
   within: string;
 }
 
-type Logger = ConstructorParameters<typeof Instrumenter>[0];
 /** Writes nothing, and has no level enabled. */
-const LOGGER = new Proxy({} as Logger, { get: () => () => false });
+const LOGGER = new Proxy({} as ConstructorParameters<typeof Instrumenter>[0], { get: () => () => false });
 
 export function instrumentedServer(api: PlainApi) {
   const source = join(import.meta.dirname, '..', '..', '..', 'simulators', 'plain', `${api}.ts`);
@@ -32,8 +31,7 @@ export function instrumentedServer(api: PlainApi) {
 
 export async function withMutants(name: string, source: string) {
   const options = { plugins: null, excludedMutations: [], ignorers: [] };
-  const files = [{ name, mutate: true, content: source }];
-  const made = await new Instrumenter(LOGGER).instrument(files, options);
+  const made = await new Instrumenter(LOGGER).instrument([{ name, mutate: true, content: source }], options);
   const lines = source.split('\n');
   const mutants = made.mutants.map(({ id, location: { start, end }, mutatorName: mutator, replacement }): Mutant => {
     const whole = lines.slice(start.line, end.line + 1);

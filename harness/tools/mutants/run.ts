@@ -27,19 +27,16 @@ import {
   splitEquivalents,
 } from './mutants.ts';
 
-const DAY_MS = 86_400_000;
 const values = toolOptions('npm run mutants -- [options]', {
   api: names('mutants of one server', PLAIN_APIS),
   sample: count('so many of each server, drawn by the seed (all of them)', 0, 0),
-  seed: count('which of them: the day', Math.floor(Date.now() / DAY_MS), 0),
+  seed: count('which of them: the day', Math.floor(Date.now() / 86_400_000), 0),
   only: { type: 'string', requiresArg: true, describe: 'those whose line in the output holds this text' },
   least: count('the share of them that has to be found, per cent', 95, 0),
   fast: { type: 'boolean', default: false, describe: 'leave out the checks that have to wait' },
   concurrency: count('suites at once', 4),
   verbose: { type: 'boolean', default: false, describe: 'print each that was found, too' },
 });
-
-const LONGEST_MS = 240_000;
 
 interface Verdict {
   mutant: Mutant;
@@ -74,7 +71,7 @@ async function foundBy(api: PlainApi, program: string, id: string): Promise<stri
     let first: CheckResult | undefined;
     const report = await run(start, folder.path, {
       fast: values.fast,
-      maxTimeMs: LONGEST_MS,
+      maxTimeMs: 240_000,
       signal: over.signal,
       listeners: [
         {

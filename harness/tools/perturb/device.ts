@@ -163,9 +163,6 @@ function writtenBlock({ kind }: Perturbation, block: string): string {
   return lines.flatMap((line) => (line.startsWith('data: ') ? (data ?? line) : line)).join('\n');
 }
 
-/** Time without an event after which a replay counts as over. */
-const QUIET_MS = 50;
-
 export class Frames {
   readonly #it: Perturbation;
   readonly #opened = Date.now();
@@ -218,7 +215,8 @@ export class Frames {
     const isDue = isWithin(this.#it.cell, { phase, type: frame.event });
     this.#settle(phase === 'live');
     if (isDue && place === 'last') {
-      const timer = setTimeout(() => this.#settle(true), QUIET_MS);
+      // Time without an event after which a replay counts as over.
+      const timer = setTimeout(() => this.#settle(true), 50);
       this.#candidate = { block, frame, timer };
     } else if (isDue && (place === undefined || place === this.#counts[phase])) this.#change(block, frame);
     else this.#pass(block, frame);

@@ -14,8 +14,6 @@ interface Draw {
 }
 
 const PING = 'POST /devices/{device_id}/ping';
-/** List envelope (section 2.6 of the specification). */
-const ENVELOPE = ['object', 'limit', 'offset', 'has_more', 'data', 'total_count'];
 const WRITTEN = /^(name|slug|parent_id|(activity_|target_)?status|(queued|deployed|archived)_at)$/;
 const USUAL = ['dropped', 'null', 'retyped'] as const;
 const KINDS_BY_TYPE: Readonly<Record<Leaf['type'], readonly Kind[]>> = {
@@ -123,7 +121,8 @@ function pageChange(draw: Draw): Drawn {
   const { form, ...cell } = cellOf(draw, chance.pick(lists), ['plain', 'paged', 'counted'], 0.6);
   const whole = { ...cell, form };
   if (chance.chance(0.5)) {
-    const name = chance.pick(ENVELOPE);
+    // List envelope (section 2.6 of the specification).
+    const name = chance.pick(['object', 'limit', 'offset', 'has_more', 'data', 'total_count']);
     const kind = chance.pick(KINDS_BY_TYPE[name === 'data' ? 'object' : 'boolean']);
     return { kind, cell: name === 'total_count' ? { ...cell, form: 'counted' } : whole, path: [name] };
   }
@@ -211,7 +210,6 @@ function statusChange(draw: Draw): Drawn {
 }
 
 const CONNECTIONS = ['new', 'kept'] as const;
-const CURSORS = ['none', 'query', 'header', 'both'] as const;
 const WITH_CURSOR = ['query', 'header', 'both'] as const;
 const EVENT_MEMBERS = Object.keys(eventEnvelope.schema.properties);
 const PAYLOAD = Object.keys(deployedPayload.schema.properties);
@@ -247,7 +245,7 @@ function streamCell(chance: Random): Cell {
   if (stream !== undefined) return { operation, stream };
   return {
     operation,
-    cursor: sometimes(chance, 0.25, CURSORS),
+    cursor: sometimes(chance, 0.25, ['none', 'query', 'header', 'both'] as const),
     typed: sometimes(chance, 0.15, [true, false]),
     restarted: sometimes(chance, 0.12, [true]),
     connection: sometimes(chance, 0.08, CONNECTIONS),

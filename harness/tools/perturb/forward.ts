@@ -25,8 +25,6 @@ export interface Answer {
 }
 
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'expect', 'upgrade']);
-/** Time before a retry if the server's queue of connections is full. */
-const QUEUE_MS = 5;
 
 /** Removes hop-by-hop headers (RFC 9110, section 7.6.1), `Content-Length` and `Expect`. */
 export const endToEnd = (raw: readonly string[]): string[] =>
@@ -98,7 +96,8 @@ export abstract class Changes {
         return await promise;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-        await setTimeout(QUEUE_MS);
+        // Time before a retry if the server's queue of connections is full.
+        await setTimeout(5);
       }
     }
   }

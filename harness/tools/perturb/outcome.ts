@@ -31,7 +31,6 @@ export interface Tried {
 
 const CLI = fileURLToPath(new URL('../../cli/launch.cjs', import.meta.url));
 const PROXY = fileURLToPath(new URL('proxy.ts', import.meta.url));
-const LONGEST_MS = 600_000;
 
 /** `line`: shell line that starts the server. `whole`: continues after the first finding. */
 export async function tryOut(perturbation: Perturbation, line: string, whole = false): Promise<Tried> {
@@ -49,7 +48,7 @@ export async function tryOut(perturbation: Perturbation, line: string, whole = f
   const words = ['check', api, '--fast', '--seed', String(seed), ...ofApi, '--report', `json=${report}`];
   const started = performance.now();
   const env = { ...process.env, XDG_STATE_HOME: folder.path };
-  const options = { cwd: folder.path, env, timeout: LONGEST_MS, killSignal: 'SIGKILL', maxBuffer: 2 ** 26 } as const;
+  const options = { cwd: folder.path, env, timeout: 600_000, killSignal: 'SIGKILL', maxBuffer: 2 ** 26 } as const;
   const stderr = await new Promise<string>((resolve) => {
     const command = [CLI, ...words, ...(whole ? [] : ['--bail', '1'])];
     execFile(process.execPath, command, options, (_error, _stdout, written) => resolve(written));

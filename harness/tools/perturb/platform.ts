@@ -127,8 +127,7 @@ export class PlatformChanges extends Changes {
     if (path === undefined) makeStale(record, before ?? {});
     else if (kind === 'stale') changeMember(record, path, kind, valueAt(before, path));
     else {
-      const others = this.#seen.get(record['object']) ?? [];
-      const other = others.find(({ id }) => id !== record['id']);
+      const other = (this.#seen.get(record['object']) ?? []).find(({ id }) => id !== record['id']);
       changeMember(record, path, kind, valueAt(other, path));
     }
   }

@@ -24,8 +24,6 @@ export interface Plan {
 }
 
 const SLOWER_MS = 15;
-const PIECE_BYTES = 7;
-const MOST_TRACED = 200;
 
 function headersFor(kind: Kind | undefined, headers: readonly string[]): string[] {
   if (kind === 'header-case') return headers.map((each, n) => (n % 2 === 0 ? each.toUpperCase() : each));
@@ -36,7 +34,7 @@ function headersFor(kind: Kind | undefined, headers: readonly string[]): string[
 }
 
 function write(kind: Kind | undefined, response: http.ServerResponse, bytes: Buffer): void {
-  const length = kind === 'split' ? PIECE_BYTES : bytes.length;
+  const length = kind === 'split' ? 7 : bytes.length;
   for (let from = 0; from < bytes.length; from += length) response.write(bytes.subarray(from, from + length));
 }
 
@@ -161,7 +159,7 @@ const restarted = existsSync(plan.trace);
 let traced = 0;
 const trace: Trace = (letter) => {
   traced += 1;
-  if (traced <= MOST_TRACED) appendFileSync(plan.trace, letter);
+  if (traced <= 200) appendFileSync(plan.trace, letter);
 };
 appendFileSync(plan.trace, '');
 const { api } = plan.perturbation;

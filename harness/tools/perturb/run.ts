@@ -26,13 +26,11 @@ const values = toolOptions(
 const print = (text: string): boolean => process.stdout.write(`${text}\n`);
 const lineFor = (it: Perturbation): string => `${it.api} ${it.seed} ${it.server}  ${it.kind}: ${cellText(it)}`;
 
-const OPEN_SHARE = 0.2;
-
 function drawPerturbation(api: Perturbation['api'], seed: number, servers: readonly [Server, Survey][]): Perturbation {
   const chance = random(`${api}/${seed}`);
   const [server, survey] = chance.pick(servers.flatMap((one) => Array.from({ length: one[0].weight }, () => one)));
   const origin = { api, seed, server: server.name };
-  if (chance.chance(OPEN_SHARE)) {
+  if (chance.chance(0.2)) {
     const kind = chance.pick([...kindsOf('json', 'bytes'), ...(api === 'device' ? kindsOf('stream') : [])]);
     const isWide = chance.chance(0.6) || !kindsOf('json').includes(kind);
     const operations = api === 'platform' ? [...survey.keys()] : ['GET /deployments/current', 'GET /events'];

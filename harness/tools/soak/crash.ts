@@ -28,8 +28,6 @@ export const crash = {
 };
 
 const FAILURES: readonly Failure[] = ['ENOSPC', 'EIO', 'short write'];
-const RETAIN = 60;
-const POINTS_OF_A_LOG = 50;
 
 interface LogHistory {
   durable: boolean;
@@ -61,7 +59,7 @@ export async function crashMatrix(
     const lived = join(dir, `log${number}`);
     const history = await live(source, lived, rules, inject);
     const { steps } = history.disk;
-    for (let point = 0; point < POINTS_OF_A_LOG && done < points; point += 1, done += 1) {
+    for (let point = 0; point < 50 && done < points; point += 1, done += 1) {
       const after = source.integer(0, steps.length);
       const lottery = source.chance(0.7) ? source.fork(`power loss ${point}`) : undefined;
       const kind = lottery ? 'power loss' : 'kill';
@@ -141,7 +139,7 @@ function openLog(directory: string, io: DiskIo, history: LogHistory): EventLog {
     },
   };
   return open(directory, {
-    retain: RETAIN,
+    retain: 60,
     durable: history.durable,
     io,
     behaviour,

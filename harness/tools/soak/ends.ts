@@ -12,10 +12,8 @@ import { isBesideName } from '../../common/user-files.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import { count, seed, toolOptions } from '../options.ts';
 
-const AT_ONCE = 2;
 /** Milliseconds within which a command ends, unless it hangs. */
 const PATIENCE_MS = 180_000;
-const LATEST_SECONDS = 12;
 
 /** Exit code for each way to end; `terminal` closes the output and sends SIGHUP, as a lost SSH connection does. */
 const CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, SIGKILL: null, terminal: 129 } as const;
@@ -55,7 +53,7 @@ export const ends = {
     let inTheMiddle = 0;
     const numbers = Array.from({ length: times }, (_, number) => number);
     const names = Object.keys(COMMANDS);
-    await inParallel(numbers, AT_ONCE, async (number) => {
+    await inParallel(numbers, 2, async (number) => {
       const name = names[number % names.length] ?? '';
       const way = WAYS[(number + Math.floor(number / names.length)) % WAYS.length] ?? 'SIGKILL';
       const place = join(folder.path, String(number));
@@ -76,7 +74,7 @@ async function ended(name: string, way: Way, place: string, tag: string, dice: R
   for (const folder of [tmp, at('shards')]) mkdirSync(folder, { recursive: true });
   const env = { TMPDIR: tmp, MUSTER_ENDS: tag, XDG_STATE_HOME: at('home'), MUSTER_API_KEY: '' };
   const running = new Running(COMMANDS[name]?.(at) ?? [], { cwd: place, env });
-  const seconds = dice.chance(0.3) ? dice.next() : dice.next() * LATEST_SECONDS;
+  const seconds = dice.chance(0.3) ? dice.next() : dice.next() * 12;
   await Promise.race([setTimeout(seconds * 1000), running.ended]);
   const { child } = running;
   const underWay = child.exitCode === null && child.signalCode === null;

@@ -14,9 +14,6 @@ import { amount, toolOptions } from '../options.ts';
 
 const WAITED = /no (?:(?:whole )?answer|connection) within \d|timed out after \d/;
 
-const PAUSE_MS = 100;
-const SAMPLE_MS = 5000;
-
 interface Scene {
   sample(sampler: Sampler): void;
   work(tally: Tally): Promise<void>[];
@@ -56,7 +53,7 @@ export const underLoad =
     const working = work(tally);
     const until = performance.now() + 60_000 * minutes;
     for (sample(sampler); performance.now() < until; sample(sampler))
-      await delay(Math.min(SAMPLE_MS, Math.max(0, until - performance.now())));
+      await delay(Math.min(5000, Math.max(0, until - performance.now())));
     over.abort();
     await Promise.all(working);
     await end(tally);
@@ -92,7 +89,7 @@ export class Tally {
     (slow ? this.slow : this.problems).push(`${what}: ${reasons.join('; ')}`);
   }
 
-  async pause(ms = PAUSE_MS): Promise<void> {
+  async pause(ms = 100): Promise<void> {
     await delay(ms, undefined, { signal: this.signal });
   }
 

@@ -33,11 +33,8 @@ interface StormOptions {
 
 /** Robots started and deployments posted, per second. */
 const RATE = { ramp: 200, rollout: 200 };
-/** Share of a roll-out's deployments posted before the platform stops. */
-const POSTED = 0.3;
 const SIGNALS = ['SIGKILL', 'SIGTERM'] as const;
 const STANDSTILL_MS = 180_000;
-const TELL_MS = 15_000;
 
 /** Thrown if a run decided nothing, e.g. because the machine is too slow. */
 export class Undecided extends NamedError {}
@@ -67,7 +64,8 @@ export const faults = {
     for (const [number, how] of SIGNALS.entries()) {
       await allOnline();
       await reach(number + 1, 'roll-outs begun', () => releasesOf(platform.url));
-      const posted = Math.min((await totalOf(platform.url)) + Math.ceil(POSTED * robots), (number + 1) * robots);
+      // Share of a roll-out's deployments posted before the platform stops.
+      const posted = Math.min((await totalOf(platform.url)) + Math.ceil(0.3 * robots), (number + 1) * robots);
       await reach(posted, 'deployments posted', () => totalOf(platform.url));
       const down = await platform.restart(how);
       const served = performance.now();
@@ -104,7 +102,7 @@ function reacher({ say }: StormOptions, fleet: Running) {
       reached = now;
       if (runningMs() - moved > STANDSTILL_MS)
         throw new Undecided(`${left}, and nothing moved for ${STANDSTILL_MS / 60_000} minutes; try fewer --robots`);
-      if (runningMs() - reported > TELL_MS) {
+      if (runningMs() - reported > 15_000) {
         say(left);
         reported = runningMs();
       }

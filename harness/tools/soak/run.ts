@@ -21,7 +21,6 @@ ${Object.entries(SOAKS)
   .join('')}
 Without a name, mixed. Each has its own --help. Exit codes: 0 all held, 1 something was lost or grows, 2 undecided, \
 64 usage error.`;
-const MOST_SHOWN = 20;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const words = process.argv.slice(2);
@@ -32,7 +31,7 @@ else {
   const started = performance.now();
   try {
     const problems = await run(rest, say);
-    for (const problem of problems.slice(0, MOST_SHOWN)) say(`✗ ${problem}`);
+    for (const problem of problems.slice(0, 20)) say(`✗ ${problem}`);
     say(`${name}: ${problems.length} problems in ${readableDuration(performance.now() - started)}`);
     process.exitCode = Number(problems.length > 0);
   } catch (error) {

@@ -16,18 +16,14 @@ A device that restarts, breaks connections off and keeps few events, with client
 cursor has expired, and read slowly; and a platform that answers 429 and 503, with clients that page and ping. All of \
 it goes through muster watch. Any finding fails the run, and so does memory of a watch that grows.`;
 
-/** Few events, so that the cursor of a sleeping client expires. */
-const RETAIN = '300';
-const SLEEP_MS = 25_000;
-/** Pause between reads of the slow reader; the device publishes events twice as often. */
-const SLOW_MS = 200;
 const BETWEEN_CALLS_MS = 500;
 
 export const watch = {
   about: 'correct servers and clients with muster watch between them, 30 minutes long',
   run: underLoad(USAGE, async ({ at, simulate, watch: startWatch }, say) => {
     const socket = ['--socket', at('a.sock'), '--control', at('c.sock'), '--dir', at('robot')];
-    await simulate('device', ...socket, '--fault', 'reset=2000..60000', '--retain', RETAIN, '--heartbeat', '1s');
+    // Few events, so that the cursor of a sleeping client expires.
+    await simulate('device', ...socket, '--fault', 'reset=2000..60000', '--retain', '300', '--heartbeat', '1s');
     const platform = await simulate(...platformWords(230, '--fault', '429=1@0.03', '--fault', '5xx@0.02'));
     const reporting = (api: string) => ['--report', `json=${at(`${api}.json`)}`];
     const device = startWatch('device', '--socket', at('a.sock'), '--listen', at('w.sock'), ...reporting('device'));
@@ -51,15 +47,13 @@ export const watch = {
           for (const gap of lacks) say(`· not judged, ${api}: ${gap}`);
         }
         // An undecided rule counts as slow if the watch had no time to judge clients, else as a problem.
-        for (const rule of DECIDED)
+        // Rules that a watch decides only if it recognises clients.
+        for (const rule of ['client.delivery.cursor', 'client.expired.goes-on', 'client.pages.next'])
           if (!decided.has(`${rule}.watched`)) (isBusy ? tally.slow : tally.problems).push(`${rule} was never decided`);
       },
     };
   }),
 };
-
-/** Rules that a watch decides only if it recognises clients. */
-const DECIDED = ['client.delivery.cursor', 'client.expired.goes-on', 'client.pages.next'];
 
 async function endWatch(
   running: Running,
@@ -91,7 +85,7 @@ function onDevice(tally: Tally, at: (name: string) => string): Promise<void>[] {
     keepPublishing(tally, control, state),
     keepRestarting(tally, control, state),
     ...['one', 'two', 'three'].map((name) => keepFollowing(tally, named(near, name))),
-    keepFollowing(tally, named(near, 'sleeper'), SLEEP_MS),
+    keepFollowing(tally, named(near, 'sleeper'), 25_000),
     called({ job: 'follow', ...values }, undefined, tally.signal).then((code) => {
       if (!tally.signal.aborted) tally.problems.push(`follow ended with ${code} before its time`);
     }),
@@ -120,7 +114,8 @@ function slowReader(tally: Tally, socketPath: string): Promise<void> {
       for await (const piece of answer) {
         parser.push(piece as Buffer, performance.now());
         tally.count('pieces read slowly');
-        await tally.pause(SLOW_MS);
+        // Pause between reads of the slow reader; the device publishes events twice as often.
+        await tally.pause(200);
       }
     } catch {
       // The device restarts, breaks connections, and ends a slow reader's stream.

@@ -105,8 +105,7 @@ function claim(print: (line: string) => void): void {
 }
 
 function ask(variables: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response | undefined> {
-  const job = variables[CLIENT_VARIABLES.job] as ClientJob;
-  const { api, request, given } = jobOf(job);
+  const { api, request, given } = jobOf(variables[CLIENT_VARIABLES.job] as ClientJob);
   const base = variables[api === 'device' ? CLIENT_VARIABLES.deviceUrl : CLIENT_VARIABLES.platformUrl];
   const url = `${base}${filledIn(request.path, given)}`;
   return fetch(url, { method: request.method, signal }).catch(() => undefined);

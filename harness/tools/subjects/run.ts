@@ -33,7 +33,6 @@ export interface RunChoice extends Omit<PlanOptions, 'capabilities'>, Partial<Pi
 }
 
 const SEED = 11;
-const PATIENCE_MS = 10_000;
 
 export async function runDeviceSuite(
   place: DevicePlace | { command: string },
@@ -73,9 +72,6 @@ export async function runSystemSuite(
   return await runOn(systemSuite, { ...target, unreachable: undefined }, common.redactor, choice);
 }
 
-/** High, because client checks mostly wait. */
-const CLIENT_CHECKS_AT_ONCE = 40;
-
 export async function runClientSuite(
   client: InProcessClient,
   { places = ['url', 'socket', 'discovery'], ...choice }: RunChoice & { places?: readonly ClientPlace[] } = {},
@@ -96,10 +92,11 @@ export async function runClientSuite(
     capabilities,
     unreachable: undefined,
   };
-  return await runOn(clientSuite, target, redactor, { concurrency: CLIENT_CHECKS_AT_ONCE, ...choice });
+  // High, because client checks mostly wait.
+  return await runOn(clientSuite, target, redactor, { concurrency: 40, ...choice });
 }
 
-const commonOf = ({ patienceMs = PATIENCE_MS }: RunChoice) => ({ env: {}, redactor: new Redactor(), patienceMs });
+const commonOf = ({ patienceMs = 10_000 }: RunChoice) => ({ env: {}, redactor: new Redactor(), patienceMs });
 
 type Target<Context> = Pick<OpenedTarget<Context>, 'description' | 'context' | 'capabilities' | 'unreachable'>;
 
@@ -175,14 +172,12 @@ export const STARVED: readonly Starved[] = [
 ];
 
 const CLI = fileURLToPath(new URL('../../cli/launch.cjs', import.meta.url));
-const LONGEST_MS = 300_000;
-const MOST_OUTPUT = 64 * 1024 * 1024;
 
 async function check({ api, limit = ':', node = [], words = [], codes }: Starved, place: string[]): Promise<Report> {
   const drawn = ['--fast', '--seed', String(SEED)];
   const command = [process.execPath, ...node, CLI, 'check', api, ...place, ...drawn, '--report', 'json', ...words];
   const { code, stdout, stderr } = await new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
-    const options = { timeout: LONGEST_MS, killSignal: 'SIGKILL', maxBuffer: MOST_OUTPUT } as const;
+    const options = { timeout: 300_000, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 } as const;
     execFile('/bin/sh', ['-c', `${limit}; exec "$@"`, 'sh', ...command], options, (error, out, err) =>
       resolve({ code: error === null ? 0 : (error.code ?? error.signal), stdout: out, stderr: err }),
     );

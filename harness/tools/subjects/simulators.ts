@@ -28,11 +28,6 @@ const KEY_HEADERS = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION, 'cont
 /** Small, because large keys take long to generate. */
 export const KEY_BITS = 1024;
 const SEED = 11;
-const DEVICES = 24;
-/** Short, because checks wait for heartbeats. */
-const HEARTBEAT_MS = 2000;
-/** Published before the suite runs, for checks that cannot publish events. */
-const PAST_EVENTS = 30;
 
 export interface DevicePlace {
   socket?: string;
@@ -75,7 +70,8 @@ export async function startRobot(
     heartbeatMs?: number;
   } = {},
 ) {
-  const { transport = 'unix', fresh = false, past = PAST_EVENTS, heartbeatMs = HEARTBEAT_MS } = options;
+  // Short heartbeats, because checks wait for them; past events are for checks that cannot publish any.
+  const { transport = 'unix', fresh = false, past = 30, heartbeatMs = 2000 } = options;
   const { behaviour, retain } = options;
   await using starting = new AsyncDisposableStack();
   const { path } = starting.use(scratch());
@@ -135,7 +131,7 @@ export async function startWorkspace(
   const platform = starting.use(
     await simulatePlatform({
       seed: SEED,
-      devices: DEVICES,
+      devices: 24,
       minKeyBits: KEY_BITS,
       keys: [
         { key: KEY, name: 'full', scopes: 'all' },
