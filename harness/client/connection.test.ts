@@ -1,15 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { useScratch } from '../../simulators/common/testing/scratch.ts';
 import { Unreachable } from './errors.ts';
 import { HttpClient } from './http.ts';
-
-/** Default backlog of Python's `socketserver`. */
-const BACKLOG = 5;
-const AT_ONCE = 40;
 
 const home = useScratch();
 
@@ -18,24 +13,6 @@ function clientOf(socketPath: string, timeoutMs = 10_000): HttpClient {
   onTestFinished(() => http.close());
   return http;
 }
-
-async function crowd(http: HttpClient) {
-  const told = (error: Error): string => error.message;
-  const requests = Array.from({ length: AT_ONCE }, () => http.get('/').then(({ status }) => status, told));
-  const sockets = Array.from({ length: AT_ONCE }, () => http.connect().then((socket) => void socket.destroy(), told));
-  return [...new Set(await Promise.all([...requests, ...sockets]))];
-}
-
-it('requests and sockets wait for a full listener', async () => {
-  const path = join(home.path, 'short.sock');
-  const server = createServer((socket) => {
-    socket.on('error', () => {});
-    socket.on('data', () => socket.end('HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n'));
-  });
-  await new Promise<void>((resolve) => server.listen({ path, backlog: BACKLOG }, resolve));
-  onTestFinished(() => void server.close());
-  expect(await crowd(clientOf(path))).toEqual([204, undefined]);
-});
 
 it('a socket gives up in time when the listener stays full', async () => {
   const path = join(home.path, 'short.sock');

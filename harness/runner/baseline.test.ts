@@ -113,14 +113,6 @@ test('an expired entry of a warning is an error', () => {
   expect(exitCode(results)).toBe(2);
 });
 
-test('an entry changes no result of an undecided check', () => {
-  const results = [
-    sampleResult({ id: 'device.a', outcome: 'blocked' }),
-    sampleResult({ id: 'device.b', outcome: 'not_applicable' }),
-  ];
-  expect(applyBaseline(results, { known: ids.map((id) => entry(id)) }, TODAY, suite)).toEqual(results);
-});
-
 test('an update lists the entries it adds, keeps and removes', () => {
   const other = sampleFailure({ id: 'device.c', actual: 'no event came' });
   const results = [sampleFailure({ id: 'device.a' }), sampleResult({ id: 'device.b' }), other];

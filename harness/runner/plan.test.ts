@@ -72,20 +72,6 @@ describe('premises', () => {
     expect(report.exit_code).toBe(1);
   });
 
-  it('that fail without being essential mark consequences instead of blocking', async () => {
-    const report = await run([
-      declared('test.second', { premises: ['test.first'] }, broken),
-      declared('test.third', { premises: ['test.second'] }),
-      declared('test.first', {}, broken),
-    ]);
-    expect(report.checks).toMatchObject([
-      { id: 'test.second', outcome: 'fail', consequence_of: 'test.first' },
-      { id: 'test.third', outcome: 'pass' },
-      { id: 'test.first', outcome: 'fail' },
-    ]);
-    expect(report.coverage).toMatchObject({ checks: 3, decided: 3 });
-  });
-
   it('that fail mark all dependents as following, unless readers allow for a deviation', async () => {
     const following: string[] = [];
     const noted = (id: string, premise: string) =>

@@ -42,23 +42,20 @@ describe('a fleet as a library', () => {
     expect(existsSync(socket)).toBe(false);
   });
 
-  it('rejects, and leaves no files, when the platform refuses its robots', async () => {
+  it.each([
+    [
+      'refuses its robots',
+      { apiKey: 'wrong key' },
+      /^2 of 2 robots did not come online: start of robot-00000\d: HTTP 401 .*\(POST \/provisioning_tokens\)/,
+    ],
+    ['has an address that is none', { url: 'nowhere' }, 'Invalid URL'],
+  ])('rejects, and leaves no files, when the platform %s', async (_, change, message) => {
     // Uses its own temporary folder, because fleets of other tests keep keys in the common one.
     vi.stubEnv('TMPDIR', folder());
     onTestFinished(() => void vi.unstubAllEnvs());
-    const wrong = { ...fleets.platform, apiKey: 'wrong key' };
-    await expect(startFleet({ robots: 2, platform: wrong, keyBits: 1024 })).rejects.toThrow(
-      /^2 of 2 robots did not come online: start of robot-00000\d: HTTP 401 .*\(POST \/provisioning_tokens\)/,
-    );
+    const platform = { ...fleets.platform, ...change };
+    await expect(startFleet({ robots: 2, platform, keyBits: 1024 })).rejects.toThrow(message);
     expect(tmpdir()).toBe(folder());
-    expect(readdirSync(folder())).toEqual([]);
-  });
-
-  it('leaves no keys when the address of its platform is none', async () => {
-    vi.stubEnv('TMPDIR', folder());
-    onTestFinished(() => void vi.unstubAllEnvs());
-    const platform = { ...fleets.platform, url: 'nowhere' };
-    await expect(startFleet({ robots: 2, platform, keyBits: 1024 })).rejects.toThrow('Invalid URL');
     expect(readdirSync(folder())).toEqual([]);
   });
 

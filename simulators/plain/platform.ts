@@ -87,15 +87,13 @@ const merged = (activity: Activity, error: 'none' | Failure): Activity | Failure
 
 // Section 2.5 of the specification: ping of a device.
 
-const NANOS_PER_MS = 1_000_000;
-
 async function ping(device: Device, call: Call): Promise<{ code: string; round_trip_nanos: number }> {
   requireScope(call, 'devices:read');
   const begun = process.hrtime.bigint();
   const { timeout_nanos } = fields(call.body, { timeout_nanos: integerUpTo(LIMITS.timeout_nanos.maximum) });
   const answers = device.status === 'online';
   // Waits for the whole timeout of the ping, because an offline device does not answer.
-  if (!answers) await sleep(timeout_nanos / NANOS_PER_MS);
+  if (!answers) await sleep(timeout_nanos / 1e6);
   // Unspecified: all codes except `success`.
   return { code: answers ? 'success' : 'timeout', round_trip_nanos: Number(process.hrtime.bigint() - begun) };
 }

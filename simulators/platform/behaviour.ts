@@ -20,8 +20,6 @@ export interface ListWindow {
   total(): number;
 }
 
-export type RowsAt = (start: number, count: number) => readonly number[];
-
 export interface KeyFacts {
   scopes: readonly string[] | 'all';
 }
@@ -46,7 +44,7 @@ export interface PlatformBehaviour {
   clampLimit(values: readonly string[]): number;
   clampOffset(values: readonly string[]): number;
   order(asked: readonly OrderTerm[]): readonly OrderTerm[];
-  page(window: ListWindow, at: RowsAt): readonly number[];
+  page(window: ListWindow, at: (start: number, count: number) => readonly number[]): readonly number[];
   hasMore(window: ListWindow & { returned: number; beyond: boolean }): boolean;
   totalCount(window: ListWindow & { asked: boolean; expanding: boolean; returned: number }): number | undefined;
   envelope?(envelope: Resource): Resource;

@@ -129,15 +129,6 @@ describe('a connection', () => {
     expect([await url.accepts(address), await acceptsControl(address)]).toEqual([true, true]);
   });
 
-  it('that fails gives the reason and a command to try', async () => {
-    const failing = (error: unknown) =>
-      ({ describe: () => 'http://x', connect: () => Promise.reject(error) }) as unknown as HttpClient;
-    expect(await whyUnreachable(failing(new Error('odd')), 'Try: this')).toBe('http://x: Error: odd. Try: this');
-    const real = url.open(given('http://127.0.0.1:1')).client(new Recorder());
-    const why = 'http://127.0.0.1:1/v0.2: cannot connect (connection refused). Try: that';
-    expect(await whyUnreachable(real, 'Try: that')).toBe(why);
-  });
-
   it('is retried only where nothing listens yet', async () => {
     const answers = (...codes: string[]) => {
       const connect = vi.fn(async () => ({ destroy: () => {} }));

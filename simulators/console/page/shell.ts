@@ -174,10 +174,8 @@ export function followLook(element: Element, onSize: () => void, onColours: () =
   };
 }
 
-const MOST_DEEDS = 100;
-
 export function DeedsCard({ title, deeds }: { title: string; deeds: readonly Deed[] }): VNode {
-  const rows = newest(deeds, MOST_DEEDS);
+  const rows = newest(deeds, 100);
   return html`<${Card} title=${title}>
     ${noneIn(rows, 'Nothing yet.')}
     <ol class="rows">${rows.map(

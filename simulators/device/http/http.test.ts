@@ -92,17 +92,6 @@ describe('connections', () => {
     }
     expect(on.device.stats().subscribers).toBe(0);
   });
-
-  test('end when the agent stops', async () => {
-    await using on = await robot();
-    const stream = await on.listen();
-    const idle = net.connect(on.socket);
-    await new Promise((resolve) => idle.once('connect', resolve));
-    const gone = new Promise((resolve) => idle.once('close', resolve));
-    idle.resume();
-    await on.device.stop();
-    await Promise.all([stream.ended, gone]);
-  });
 });
 
 test('an internal error is answered with 500, without its message', async () => {

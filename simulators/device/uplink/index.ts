@@ -12,11 +12,8 @@ export type { PollingUplinkOptions } from './polling.ts';
 /** Options by kind of uplink: `agent` speaks the protocol of published agents, `polling` the public Platform API. */
 export type UplinkOptions = AgentUplinkOptions | PollingUplinkOptions;
 
-/** All uplinks of a factory share connections and timers. */
-type UplinkFactory = (port: DeploymentPort, identity: UplinkIdentity) => Uplink;
-
-/** Throws for an invalid `platform` or `mqtt` URL. */
-export function createUplink(options: UplinkOptions): UplinkFactory {
+/** All uplinks that the function makes share connections and timers. Throws for an invalid `platform` or `mqtt` URL. */
+export function createUplink(options: UplinkOptions): (port: DeploymentPort, identity: UplinkIdentity) => Uplink {
   if (options.kind === 'polling') {
     const hub = createPollingHub(options);
     return (port, identity) => new PollingUplink(hub, port, identity);

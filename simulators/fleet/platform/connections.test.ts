@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { closedPort, served } from '../../../harness/common/testing/servers.ts';
+import { served } from '../../../harness/common/testing/servers.ts';
 import { poll } from '../../../harness/common/waiting.ts';
 import { type Answer, type ExchangeOptions, exchange } from '../../common/platform-http.ts';
 import { Connections } from './connections.ts';
@@ -98,14 +98,6 @@ describe('the connections of a load generator', () => {
     await until('the next request', () => asked.length === 1);
     answer();
     expect(textOf(await next)).toBe('200 ok');
-  });
-
-  it('fail every request when nothing listens', async () => {
-    const { ask } = connectionsTo(`http://127.0.0.1:${await closedPort()}`, { most: 8 });
-    const ends = await Promise.allSettled(paths(20).map((path) => ask({ path })));
-    expect(new Set(ends.map((end) => (end.status === 'rejected' ? end.reason.code : 'answered')))).toEqual(
-      new Set(['ECONNREFUSED']),
-    );
   });
 
   it('end waiting requests when they are closed, and refuse later ones', async () => {

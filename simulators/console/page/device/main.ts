@@ -154,8 +154,6 @@ function ListenersCard({ document }: PageProps<DeviceDocument>): VNode {
   <//>`;
 }
 
-const MOST_LINES = 60;
-
 function StreamCard({ document }: PageProps<DeviceDocument>): VNode {
   const [comments, setComments] = useState(true);
   const [open, setOpen] = useState<SeenFrame | undefined>(undefined);
@@ -165,7 +163,7 @@ function StreamCard({ document }: PageProps<DeviceDocument>): VNode {
   </label>`;
   return html`<${Card} title="Stream" note=${note}>
     ${noneIn(frames, 'Nothing was sent yet.')}
-    <ol class="rows frames">${newest(frames, MOST_LINES).map(
+    <ol class="rows frames">${newest(frames, 60).map(
       (frame) => html`<li key=${`${frame.at}.${frame.id}.${frame.text.length}`}>
         <button type="button" class="row" aria-expanded=${open === frame}
           onClick=${() => setOpen(open === frame ? undefined : frame)}>

@@ -29,12 +29,6 @@ export interface Standing {
   tone: 'good' | 'bad' | 'open';
 }
 
-export interface SoFar {
-  verdict: string;
-  atBest: string;
-  reasons: string[];
-}
-
 export interface Ending {
   outcome: string;
   verdict: string;
@@ -58,7 +52,7 @@ export interface FleetDocument {
   seconds: Second[];
   /** Maximum p99 lateness of the fleet's requests for a valid result. */
   latenessLimitMs: number;
-  soFar: SoFar;
+  soFar: { verdict: string; atBest: string; reasons: string[] };
   bands: Band[];
   thresholds: Standing[];
   trouble: string[];

@@ -11,13 +11,11 @@ interface State {
   shape: string;
 }
 
-const FULL = 'M0 0H10V10H0Z';
-const RING = 'M0 0H10V10H0ZM2.5 2.5V7.5H7.5V2.5Z';
 const CROSS = 'M0 0H3L5 2.5 7 0H10V3L7.5 5 10 7V10H7L5 7.5 3 10H0V7L2.5 5 0 3Z';
 
 const STATES: readonly State[] = [
-  { letter: 'u', label: 'reached', colour: 'good', shape: FULL },
-  { letter: 'o', label: 'online', colour: 'online', shape: RING },
+  { letter: 'u', label: 'reached', colour: 'good', shape: 'M0 0H10V10H0Z' },
+  { letter: 'o', label: 'online', colour: 'online', shape: 'M0 0H10V10H0ZM2.5 2.5V7.5H7.5V2.5Z' },
   { letter: 'p', label: 'being rolled out', colour: 'warn', shape: 'M0 10V0L10 10Z' },
   { letter: 'm', label: 'missed', colour: 'bad', shape: CROSS },
   { letter: 'c', label: 'connecting', colour: 'joining', shape: 'M0 3H10V7H0Z' },

@@ -179,11 +179,10 @@ function DeploymentRow({ line, open, onToggle }: { line: DeploymentLine; open: b
 const MOST_REQUESTS = 100;
 const SLOW_MS = 1_000;
 
-interface RequestsProps extends PageProps<PlatformDocument> {
-  onPlan(route: string): void;
-}
-
-export function RequestsCard({ document, onPlan }: RequestsProps): VNode {
+export function RequestsCard({
+  document,
+  onPlan,
+}: PageProps<PlatformDocument> & { onPlan(route: string): void }): VNode {
   const { requests, requestCount } = document;
   const [search, setSearch] = useState('');
   const [failed, setFailed] = useState(false);

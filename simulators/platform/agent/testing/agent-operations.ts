@@ -94,8 +94,8 @@ interface AgentOperation {
 const deviceAnswer = shape('Device', device);
 const deploymentAnswer = shape('Deployment', deployment);
 const tokenAnswer = shape('TokenResponse', exact({ token: Type.String({ minLength: 1 }), expires_at: Instant }));
-const provisioning = shape('ProvisionDeviceRequest', closed(provisionRequest));
-const reprovisioning = shape('ReprovisionDeviceRequest', closed(reprovisionRequest));
+const provision = shape('ProvisionDeviceRequest', closed(provisionRequest));
+const reprovision = shape('ReprovisionDeviceRequest', closed(reprovisionRequest));
 const deviceUpdate = shape('UpdateDeviceFromAgentRequest', exact({ agent_version: Type.Optional(Type.String()) }));
 const moments = { deployed_at: Type.Optional(Instant), archived_at: Type.Optional(Instant) };
 const report = shape('UpdateDeploymentRequest', exact({ ...deploymentReport.schema.properties, ...moments }));
@@ -105,14 +105,8 @@ const get = (id: string, path: string, answer?: Shape): AgentOperation =>
 
 export const AGENT_OPERATIONS: readonly AgentOperation[] = [
   get('getVersion', '/version', shape('Version', version)),
-  { id: 'provisionDevice', method: 'POST', path: '/devices/provision', request: provisioning, answer: deviceAnswer },
-  {
-    id: 'reprovisionDevice',
-    method: 'POST',
-    path: '/devices/reprovision',
-    request: reprovisioning,
-    answer: deviceAnswer,
-  },
+  { id: 'provisionDevice', method: 'POST', path: '/devices/provision', request: provision, answer: deviceAnswer },
+  { id: 'reprovisionDevice', method: 'POST', path: '/devices/reprovision', request: reprovision, answer: deviceAnswer },
   { id: 'issueDeviceToken', method: 'POST', path: '/devices/token', answer: tokenAnswer },
   get('getDeviceSelf', '/device', deviceAnswer),
   { id: 'updateDeviceByAgent', method: 'PATCH', path: '/devices/{id}', request: deviceUpdate, answer: deviceAnswer },
