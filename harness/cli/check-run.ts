@@ -30,7 +30,7 @@ import {
 import { type Demands, decidedProfile } from '../runner/coverage.ts';
 import { makePlan, type Plan } from '../runner/plan.ts';
 import { replayCommand } from '../runner/results.ts';
-import { type RunListener, type RunOptions, runSuite } from '../runner/run.ts';
+import { runSuite } from '../runner/run.ts';
 import type { Api, CheckResult, Report, Suite, TargetDescription } from '../runner/types.ts';
 import { RunOver } from '../runner/violation.ts';
 import type { TargetFile } from '../targets/fields.ts';
@@ -77,7 +77,8 @@ export async function runAndReport<T extends CheckTable, Context>(
     });
     evidence.opened(target.description, say);
     const { ended: _ended, ...lasting } = target.description;
-    const { report, unwritten } = await ranWith(suite, {
+    const unwritten: string[] = [];
+    const report = await runSuite(suite, {
       ...settings,
       plan: narrowed(makePlan(suite, { ...planned, capabilities: target.capabilities }), left, again),
       target: again?.keep === true ? lasting : target.description,
@@ -87,6 +88,7 @@ export async function runAndReport<T extends CheckTable, Context>(
       excuses: (result) => evidence.excuses(redactor.value(result)),
       replayCommand: (result) => replayCommand({ command, seed, file }, result),
       listeners: reporters,
+      onUnwritten: (reason) => void unwritten.push(reason),
       settle: (results) => {
         target.conclude();
         // Masks secrets before the results are compared with the baseline and written.
@@ -94,13 +96,13 @@ export async function runAndReport<T extends CheckTable, Context>(
       },
       ...defined({ unreachable: target.unreachable }),
     });
-    if (unwritten !== undefined) say(`muster: ${unwritten}`);
+    for (const reason of unwritten) say(`muster: ${reason}`);
     const forgotten = again === undefined ? remember(checked.api, kept, report) : undefined;
     if (forgotten !== undefined && left !== undefined) say(`muster: ${forgotten}`);
     if (report.exit_code !== 0) tellOutput(report, await target.diagnostics());
     const code = evidence.finish(report, say);
     if (again?.keep === true) await keepUp(target.description, report, say, interrupt.signal);
-    return unwritten !== undefined && code !== EXIT.nonconformant ? EXIT.harness : code;
+    return unwritten.length > 0 && code !== EXIT.nonconformant ? EXIT.harness : code;
   } catch (error) {
     const isAbort = error === interrupt.signal.reason || (error instanceof Error && error.name === 'AbortError');
     if (interrupt.signal.aborted && isAbort) {
@@ -117,23 +119,6 @@ function tellOutput({ checks }: Report, written: string): void {
   if (checks.some(({ stderr }) => stderr !== undefined)) return;
   const last = printable(withoutOwnDoing(written).trim().split('\n').slice(-20).join('\n'));
   if (last !== '') process.stderr.write(withoutCiCommands(`\nThe target wrote:\n${last}\n`));
-}
-
-/** Returns the report, and why reports could not be written, e.g. a full disk. Rejects on any other error. */
-export async function ranWith<Context>(suite: Suite<Context>, options: RunOptions<Context>) {
-  let ended: Report | undefined;
-  const last: RunListener = {
-    onEnd(report) {
-      ended = report;
-    },
-  };
-  try {
-    const report = await runSuite(suite, { ...options, listeners: [...(options.listeners ?? []), last] });
-    return { report, unwritten: undefined };
-  } catch (error) {
-    if (ended === undefined || !(error instanceof LimitReached)) throw error;
-    return { report: ended, unwritten: error.message };
-  }
 }
 
 async function keepUp(target: TargetDescription, report: Report, say: (text: string) => void, signal: AbortSignal) {

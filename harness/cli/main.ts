@@ -19,7 +19,17 @@ watchForFaults(report);
 
 const words = process.argv.slice(2);
 try {
-  process.exitCode = await run(words);
+  const context = { from: process.cwd(), parse: parseOrPrint };
+  const parsed = await parseOrPrint(words, context.from);
+  if (parsed === undefined) process.exitCode = 0;
+  else {
+    const { command, given, rest, config } = parsed;
+    if (config !== undefined) {
+      process.chdir(config.folder);
+      process.stderr.write(withoutCiCommands(printable(`options from ${config.file}: ${config.names.join(', ')}\n`)));
+    }
+    process.exitCode = await command.run(complete(command.options, given) as never, { ...context, rest });
+  }
 } catch (error) {
   if (error instanceof UsageError) {
     const path = commandPath(words).map((word) => `${word} `);
@@ -31,18 +41,6 @@ try {
     report(error);
     process.exitCode = EXIT.harness;
   }
-}
-
-async function run(all: readonly string[]): Promise<number> {
-  const from = process.cwd();
-  const parsed = await parseOrPrint(all, from);
-  if (parsed === undefined) return 0;
-  const { command, given, rest, config } = parsed;
-  if (config !== undefined) {
-    process.chdir(config.folder);
-    process.stderr.write(withoutCiCommands(printable(`options from ${config.file}: ${config.names.join(', ')}\n`)));
-  }
-  return await command.run(complete(command.options, given) as never, { rest, from, parse: parseOrPrint });
 }
 
 async function parseOrPrint(all: readonly string[], folder?: string): Promise<ParsedCommand | undefined> {

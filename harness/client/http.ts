@@ -283,14 +283,16 @@ export class HttpClient {
       ...(this.signal === undefined ? [] : [this.signal]),
     ]);
     const { agent, kept, fresh } = this.#shared;
-    const ask = (through: Agent) => unlessAborted(this.#send(exchange, through, signal), signal);
     const usual = request.method === 'GET' ? agent : fresh;
-    const answer = await ask(this.#options.keepsAlive === true ? kept : usual).catch((error: unknown) => {
+    let answer: IncomingMessage;
+    try {
+      answer = await this.#send(exchange, this.#options.keepsAlive === true ? kept : usual, signal);
+    } catch (error) {
       // Repeats a GET, because a server may close an idle connection as a request arrives.
       const isStale = STALE.has(Object(error)) && wasClosed(error);
       if (signal.aborted || request.method !== 'GET' || !isStale) throw error;
-      return ask(fresh);
-    });
+      answer = await this.#send(exchange, fresh, signal);
+    }
     exchange.stage = 'body';
     exchange.patience.renew();
     const received = flatten(answer.rawHeaders);
@@ -305,33 +307,33 @@ export class HttpClient {
 
   #send(exchange: Pending, agent: Agent, signal: AbortSignal): Promise<IncomingMessage> {
     const { method, path, lines, body } = exchange.request;
-    return new Promise((resolve, reject) => {
-      const request = requestHttp({ agent, method, path, signal, setHost: false, maxHeaderSize: 256 * 1024 });
-      // Keeps Node from adding these headers by itself.
-      for (const name of ['connection', 'content-length', 'transfer-encoding']) request.removeHeader(name);
-      for (const [name, value] of lines) request.setHeader(name, value);
-      let answer: IncomingMessage | undefined;
-      request.once('socket', () => {
-        exchange.stage = 'head';
-      });
-      request.once('response', (response) => {
-        answer = response;
-        if ((response.statusCode ?? 0) >= 200) return resolve(response);
-        response.on('error', () => {});
-        request.destroy(new NoAnswer(WRONG_STATUS));
-      });
-      request.once('upgrade', (_response, socket) => {
-        socket.destroy();
-        reject(new NoAnswer(WRONG_STATUS));
-      });
-      request.on('error', (error) => {
-        if (request.reusedSocket) STALE.add(error);
-        answer?.destroy(error);
-        reject(error);
-      });
-      if (body instanceof Readable) body.pipe(request);
-      else request.end(body);
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const request = requestHttp({ agent, method, path, signal, setHost: false, maxHeaderSize: 256 * 1024 });
+    // Keeps Node from adding these headers by itself.
+    for (const name of ['connection', 'content-length', 'transfer-encoding']) request.removeHeader(name);
+    for (const [name, value] of lines) request.setHeader(name, value);
+    let answer: IncomingMessage | undefined;
+    request.once('socket', () => {
+      exchange.stage = 'head';
     });
+    request.once('response', (response) => {
+      answer = response;
+      if ((response.statusCode ?? 0) >= 200) return resolve(response);
+      response.on('error', () => {});
+      request.destroy(new NoAnswer(WRONG_STATUS));
+    });
+    request.once('upgrade', (_response, socket) => {
+      socket.destroy();
+      reject(new NoAnswer(WRONG_STATUS));
+    });
+    request.on('error', (error) => {
+      if (request.reusedSocket) STALE.add(error);
+      answer?.destroy(error);
+      reject(error);
+    });
+    if (body instanceof Readable) body.pipe(request);
+    else request.end(body);
+    return unlessAborted(promise, signal);
   }
 
   #failed({ recorded, started, over, stage, timeoutMs }: Pending, error: unknown): Error {

@@ -11,17 +11,12 @@ export class Attempts {
   readonly #ended = new Map<string, Attempt[]>();
   readonly #underWay = new Set<Pick<Attempt, 'isAlone'>>();
 
-  async make(attempt: () => Promise<CheckResult>, counts: (result: CheckResult) => boolean): Promise<CheckResult> {
-    const own = { isAlone: this.#underWay.size === 0 };
+  /** Begins an attempt, which is under way until it is disposed of. */
+  begin(): Pick<Attempt, 'isAlone'> & Disposable {
+    const own = { isAlone: this.#underWay.size === 0, [Symbol.dispose]: () => void this.#underWay.delete(own) };
     for (const other of this.#underWay) other.isAlone = false;
     this.#underWay.add(own);
-    try {
-      const result = await attempt();
-      if (counts(result)) this.add(result, own.isAlone);
-      return result;
-    } finally {
-      this.#underWay.delete(own);
-    }
+    return own;
   }
 
   add(result: CheckResult, isAlone = false): void {

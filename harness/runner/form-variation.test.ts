@@ -24,10 +24,17 @@ function scripted(outcome: (form: Form | undefined, time: number) => Outcome, ex
   return { asked, once };
 }
 
-async function inForms(forms = new FormVariation(SEED)): Promise<[string, Form][]> {
+async function inForms(forms: FormVariation, id: string, once: (form?: Form) => Promise<CheckResult>) {
+  const trial = forms.inForms(id);
+  let step = trial.next();
+  while (step.done !== true) step = trial.next(await once(step.value));
+  return step.value;
+}
+
+async function formsDrawn(forms = new FormVariation(SEED)): Promise<[string, Form][]> {
   const found: [string, Form][] = [];
   for (let at = 0; at < 200; at += 1) {
-    await forms.run(`test.${at}`, async (form) => {
+    await inForms(forms, `test.${at}`, async (form) => {
       if (form !== undefined) found.push([`test.${at}`, form]);
       return scripted(() => 'pass').once();
     });
@@ -35,14 +42,14 @@ async function inForms(forms = new FormVariation(SEED)): Promise<[string, Form][
   return found;
 }
 
-const idIn = async (form: Form): Promise<string> => (await inForms()).find(([, drawn]) => drawn === form)?.[0] ?? '';
+const idIn = async (form: Form): Promise<string> => (await formsDrawn()).find(([, drawn]) => drawn === form)?.[0] ?? '';
 
 test('form variation asks about half the checks in another form, and uses each', async () => {
-  const found = await inForms();
+  const found = await formsDrawn();
   expect(found.length).toBeGreaterThan(60);
   expect(found.length).toBeLessThan(140);
   expect(new Set(found.map(([, form]) => form))).toEqual(new Set(EQUIVALENT_FORMS));
-  expect((await inForms(new FormVariation(SEED + 1))).map(([id]) => id)).not.toEqual(found.map(([id]) => id));
+  expect((await formsDrawn(new FormVariation(SEED + 1))).map(([id]) => id)).not.toEqual(found.map(([id]) => id));
 });
 
 test.each<[string, Outcome[], Outcome, number, string?]>([
@@ -58,9 +65,9 @@ test.each<[string, Outcome[], Outcome, number, string?]>([
   ['fails every fourth time', ['fail', 'pass', 'pass', 'pass'], 'fail', 4],
 ])('a check asked in another form %s', async (_, outcomes, outcome, times, expected) => {
   const forms = new FormVariation(SEED);
-  const [[id, form] = ['', undefined]] = await inForms();
+  const [[id, form] = ['', undefined]] = await formsDrawn();
   const { asked, once } = scripted((_form, time) => outcomes[time - 1] ?? 'blocked', expected);
-  const { result, others = [] } = await forms.run(id, once);
+  const { result, others = [] } = await inForms(forms, id, once);
   expect(result.outcome).toBe(outcome);
   expect(others.map((other) => other.outcome)).toEqual(outcome === 'fail' && times > 2 ? outcomes.slice(1) : []);
   const [usual, other] = [undefined, form?.name];
@@ -70,7 +77,7 @@ test.each<[string, Outcome[], Outcome, number, string?]>([
 test.each(EQUIVALENT_FORMS)('a check that fails only when asked $name fails if a promise covers it', async (form) => {
   for (const usual of ['pass', 'warn'] as const) {
     const { once } = scripted((asked) => (asked === undefined ? usual : 'fail'));
-    const { result } = await new FormVariation(SEED).run(await idIn(form), once);
+    const { result } = await inForms(new FormVariation(SEED), await idIn(form), once);
     const observed = { name: `asked ${form.name}`, value: 'does not hold: answer 1' };
     if (form.promise === undefined) expect(result).toMatchObject({ outcome: usual, observed: [observed] });
     else expect(result).toMatchObject({ outcome: 'fail', expected: expect.stringContaining(form.promise) });
@@ -80,7 +87,7 @@ test.each(EQUIVALENT_FORMS)('a check that fails only when asked $name fails if a
 test.each(UNPROMISED_FORMS)('a check asked $name fails by that alone only if it ends the target', async (form) => {
   const ending = async (usual: Outcome, expected?: string): Promise<CheckResult> => {
     const { once } = scripted((asked) => (asked === undefined ? usual : 'fail'), expected);
-    return (await new FormVariation(SEED).run(await idIn(form), once)).result;
+    return (await inForms(new FormVariation(SEED), await idIn(form), once)).result;
   };
   expect((await ending('undecided')).outcome).toBe('undecided');
   const expected = `${GOES_ON}, also when asked ${form.name}`;
@@ -89,9 +96,9 @@ test.each(UNPROMISED_FORMS)('a check asked $name fails by that alone only if it 
 
 test('a form that makes a difference is not used for later checks', async () => {
   const forms = new FormVariation(SEED);
-  const [[id, form] = ['', undefined]] = await inForms();
-  await forms.run(id, scripted((asked) => (asked === undefined ? 'pass' : 'fail')).once);
-  const others = (await inForms(forms)).map(([, one]) => one);
+  const [[id, form] = ['', undefined]] = await formsDrawn();
+  await inForms(forms, id, scripted((asked) => (asked === undefined ? 'pass' : 'fail')).once);
+  const others = (await formsDrawn(forms)).map(([, one]) => one);
   expect(others).not.toContain(form);
   expect(new Set(others).size).toBe(EQUIVALENT_FORMS.length - 1);
 });
@@ -101,19 +108,19 @@ test.each<[Outcome, boolean]>([
   ['warn', false],
 ])('after two checks that %s in every form, form variation stops: %j', async (outcome, stops) => {
   const forms = new FormVariation(SEED);
-  const found = await inForms();
-  for (const [id] of found.slice(0, 2)) await forms.run(id, scripted(() => outcome).once);
-  expect((await inForms(forms)).length).toBe(stops ? 0 : found.length);
+  const found = await formsDrawn();
+  for (const [id] of found.slice(0, 2)) await inForms(forms, id, scripted(() => outcome).once);
+  expect((await formsDrawn(forms)).length).toBe(stops ? 0 : found.length);
 });
 
 test('an undecided check is retried in the usual form, unless it took long', async () => {
   const forms = new FormVariation(SEED);
-  const [[id] = ['']] = await inForms();
+  const [[id] = ['']] = await formsDrawn();
   const { asked, once } = scripted(() => 'undecided');
-  await forms.run(id, once);
-  await forms.run(id, async (form) => ({ ...(await once(form)), duration_ms: 10_001 }));
+  await inForms(forms, id, once);
+  await inForms(forms, id, async (form) => ({ ...(await once(form)), duration_ms: 10_001 }));
   expect(asked.length).toBe(3);
-  expect((await inForms(forms)).length).toBeGreaterThan(60);
+  expect((await formsDrawn(forms)).length).toBeGreaterThan(60);
 });
 
 test.each([
@@ -157,8 +164,8 @@ test('a finding of a promised form comes again when it is retried, and in a repl
 
 test('a finding that ends the target in a form is retried in this form', async () => {
   const forms = new FormVariation(SEED);
-  const [[id, form] = ['', undefined]] = await inForms();
-  await forms.run(id, scripted((asked) => (asked === undefined ? 'blocked' : 'fail'), GOES_ON).once);
+  const [[id, form] = ['', undefined]] = await formsDrawn();
+  await inForms(forms, id, scripted((asked) => (asked === undefined ? 'blocked' : 'fail'), GOES_ON).once);
   expect(forms.found.get(id)).toBe(form);
 });
 
@@ -166,7 +173,7 @@ test.each<[boolean, Outcome]>([
   [false, 'pass'],
   [true, 'fail'],
 ])('a check that another form hides: in a replay %j, it ends as %s', async (isReplay, outcome) => {
-  const [[id] = ['']] = await inForms();
+  const [[id] = ['']] = await formsDrawn();
   const { once } = scripted((asked) => (asked === undefined ? 'fail' : 'pass'));
-  expect((await new FormVariation(SEED, { isReplay }).run(id, once)).result.outcome).toBe(outcome);
+  expect((await inForms(new FormVariation(SEED, { isReplay }), id, once)).result.outcome).toBe(outcome);
 });

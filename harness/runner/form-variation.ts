@@ -13,6 +13,13 @@ const MOST_ALIKE = 2;
 /** Milliseconds, by outcome, above which a check does not run again in the usual form. */
 const LONG_MS: Partial<Record<CheckResult['outcome'], number>> = { blocked: 10_000, undecided: 1000 };
 
+/** Yields the form of each run of a check, and takes its result. */
+type Trial = Generator<Form | undefined, { result: CheckResult; others?: readonly CheckResult[] }, CheckResult>;
+
+export function* inUsualForm(): Trial {
+  return { result: yield undefined };
+}
+
 export class FormVariation {
   readonly #seed: number;
   readonly #isReplay: boolean;
@@ -27,19 +34,16 @@ export class FormVariation {
     this.#isReplay = isReplay;
   }
 
-  async run(
-    id: string,
-    once: (form?: Form) => Promise<CheckResult>,
-  ): Promise<{ result: CheckResult; others?: readonly CheckResult[] }> {
+  *inForms(id: string): Trial {
     const form = this.#of(id);
-    const first = await once(form);
+    const first = yield form;
     const isLong = first.duration_ms > (LONG_MS[first.outcome] ?? Number.POSITIVE_INFINITY);
     if (form === undefined || isLong) return { result: first };
-    if (isRight(first)) return { result: first.outcome === 'pass' && !this.#isReplay ? first : await once() };
+    if (isRight(first)) return { result: first.outcome === 'pass' && !this.#isReplay ? first : yield undefined };
     // Takes a warning for better than a failure, because a SHOULD that never holds must not hide a MUST.
     const isBetter = (other: CheckResult): boolean =>
       isRight(other) || (other.outcome === 'warn' && first.outcome === 'fail');
-    const usual = await once();
+    const usual = yield undefined;
     if (!isBetter(usual)) {
       if (usual.outcome === 'fail' || usual.outcome === 'blocked') this.#alike += 1;
       if (!counts(first, form) || isFinding(usual)) return { result: usual };
@@ -48,7 +52,7 @@ export class FormVariation {
     }
     const others = [usual];
     for (const each of [undefined, form, form, undefined]) {
-      const attempt = await once(each);
+      const attempt = yield each;
       others.push(attempt);
       if (isBetter(attempt) !== (each === undefined)) return { result: first, others };
     }

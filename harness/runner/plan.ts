@@ -1,17 +1,14 @@
 import { defined } from '../common/defined.ts';
-import { inParallel } from '../common/parallel.ts';
 import { literal } from '../common/redact.ts';
 import { nearest, UsageError } from '../common/usage.ts';
 import { isCondition, isWithin, largestProfile, PROFILES, type Profile } from '../contract/profiles.ts';
 import { isSection } from '../contract/sentences.ts';
 import { isHeld, requirementSet } from './define.ts';
-import type { Session } from './session.ts';
 import {
   APIS,
   type Api,
   type Capability,
   type Check,
-  type CheckResult,
   type Requirement,
   type RequirementSet,
   type Sharing,
@@ -241,60 +238,4 @@ export function allPremises<C extends Premised>(checks: readonly C[]): ReadonlyM
     below.set(check.id, [...new Set(direct.flatMap((premise) => [premise, ...(below.get(premise.id) ?? [])]))]);
   }
   return below;
-}
-
-/** `runOne` must not reject. */
-export async function runInLanes<Context>(
-  checks: readonly Check<Context>[],
-  concurrency: number,
-  runOne: (check: Check<Context>, premises: readonly CheckResult[]) => Promise<CheckResult>,
-  session: Pick<Session, 'publishesTogether' | 'others'>,
-): Promise<void> {
-  const ordered = inOrder(checks);
-  const results = new Map(ordered.map((check) => [check, Promise.withResolvers<CheckResult>()]));
-  const start = async (check: Check<Context>): Promise<void> => {
-    const premises = await Promise.all(
-      premisesOf(check, ordered).map((premise) => results.get(premise)?.promise as Promise<CheckResult>),
-    );
-    results.get(check)?.resolve(await runOne(check, premises));
-  };
-  // Delays checks marked `last` and their dependants; `ordered` has premises before dependants.
-  const last = new Set<Check<Context>>();
-  for (const check of ordered)
-    if (check.turn === 'last' || premisesOf(check, ordered).some((premise) => last.has(premise))) last.add(check);
-  const lane = (which: Lane, isLast?: boolean): Check<Context>[] =>
-    ordered.filter((check) => laneOf(check) === which && (isLast ?? last.has(check)) === last.has(check));
-  const inTurn = async (isLast: boolean): Promise<unknown> =>
-    Promise.all([
-      inParallel(lane('shared', isLast), concurrency, start),
-      driveInTurn(lane('exclusive', isLast), session.publishesTogether, start),
-    ]);
-  session.others = inTurn(false).then(() => inTurn(true));
-  await Promise.all([...lane('slow').map(start), session.others]);
-  await inParallel(lane('disruptive'), 1, start);
-  await inParallel(lane('rules'), concurrency, start);
-}
-
-const PUBLISHING_AT_ONCE = 4;
-
-async function driveInTurn<Context>(
-  checks: readonly Check<Context>[],
-  together: () => boolean,
-  work: (check: Check<Context>) => Promise<void>,
-): Promise<void> {
-  const rest = [...checks];
-  const running = new Set<Promise<void>>();
-  const joins = (check: Check<Context>): boolean =>
-    check.sharing === 'publishing' && premisesOf(check, rest).length === 0;
-  while (rest.length > 0) {
-    const publishing = together() ? rest.find(joins) : undefined;
-    const [next] = rest.splice(publishing === undefined ? 0 : rest.indexOf(publishing), 1);
-    if (next === undefined) break;
-    if (publishing === undefined) await Promise.all(running);
-    const one = work(next).finally(() => running.delete(one));
-    running.add(one);
-    if (publishing === undefined) await one;
-    else if (running.size >= PUBLISHING_AT_ONCE) await Promise.race(running);
-  }
-  await Promise.all(running);
 }

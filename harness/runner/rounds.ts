@@ -4,10 +4,10 @@ import { readableDuration } from '../common/units.ts';
 import { Attempts, isDecided, isFinding } from './attempts.ts';
 import { leadsFirst } from './causes.ts';
 import { runOverReason } from './check-result.ts';
-import type { FormVariation } from './form-variation.ts';
-import { type Plan, runInLanes, type Tries } from './plan.ts';
+import { type FormVariation, inUsualForm } from './form-variation.ts';
+import { inOrder, type Lane, laneOf, type Plan, premisesOf, type Tries } from './plan.ts';
 import { resultOf } from './results.ts';
-import { seedOf } from './run-check.ts';
+import { type CheckRun, runCheck, seedOf } from './run-check.ts';
 import type { Session } from './session.ts';
 import type { Check, CheckResult, Outcome } from './types.ts';
 
@@ -23,8 +23,7 @@ export interface RoundsOptions<Context> {
   session: Session;
   signal: AbortSignal;
   group(results: readonly CheckResult[]): CheckResult[];
-  /** Must not reject. */
-  run(check: Check<Context>, session: Session, how?: CheckTurn): Promise<CheckResult>;
+  toRun(check: Check<Context>, session: Session, how: CheckTurn): CheckRun<Context>;
   onResult(result: CheckResult): void;
 }
 
@@ -92,7 +91,7 @@ async function retryFindings<Context>(
   attempts: Attempts,
   started: number,
 ): Promise<Map<string, string | undefined>> {
-  const { plan, tries = plan.tries, excuses = () => false, signal, session, group, run, forms } = options;
+  const { plan, tries = plan.tries, excuses = () => false, signal, session, group, toRun, forms } = options;
   const why = new Map<string, string | undefined>();
   if (tries.times === 0) return why;
   const checkOf = ({ id }: CheckResult): Check<Context> =>
@@ -104,14 +103,16 @@ async function retryFindings<Context>(
   const budgetMs = Math.min(tries.mostMs, Math.max(tries.leastMs, (performance.now() - started) * SHARE_OF_THE_RUN));
   const end = performance.now() + budgetMs;
   const over = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(budgetMs))]);
-  const retry = (finding: CheckResult): Promise<CheckResult> => {
+  const retry = async (finding: CheckResult): Promise<CheckResult> => {
+    using own = attempts.begin();
     const fresh = session.forRetry();
     for (const { check: other } of plan.checks)
       if (other.deviation !== undefined && finding.allowed_for?.includes(other.deviation.name) === true)
         fresh.deviations.set(other.deviation, other.requirement.id);
-    const form = forms?.found.get(finding.id);
-    const how = { retry: { finding, signal: over }, ...defined({ form }) };
-    return attempts.make(() => run(checkOf(finding), fresh, how), isDecided);
+    const how = { retry: { finding, signal: over }, ...defined({ form: forms?.found.get(finding.id) }) };
+    const result = await runCheck(toRun(checkOf(finding), fresh, how));
+    if (isDecided(result)) attempts.add(result, own.isAlone);
+    return result;
   };
   const decided = new Set<string>();
   for (let time = 0; time < tries.times; time += 1) {
@@ -138,27 +139,32 @@ function whyNotRetried({ path, duration_ms: tookMs }: CheckResult, signal: Abort
 }
 
 function roundRunner<Context>(
-  { plan, signal, forms, run, onResult: tell }: RoundsOptions<Context>,
+  { plan, signal, forms, toRun, onResult: tell }: RoundsOptions<Context>,
   attempts: Attempts,
   session: Session,
   isFirst: boolean,
 ) {
   const shaky = new Set<string>();
-  return async (check: Check<Context>, premises: readonly CheckResult[]): Promise<CheckResult> => {
+  const essential = new Set(plan.checks.flatMap(({ check }) => (check.essential === true ? [check.id] : [])));
+  const whyLeft = (check: Check<Context>, premises: readonly CheckResult[]): Partial<CheckResult> | undefined => {
+    if (signal.aborted && !session.history.isBroken(check.id)) return runOverReason(signal);
+    const causes = premises.map((one) => (one.outcome === 'fail' && essential.has(one.id) ? one.id : one.blocked_by));
+    const cause = causes.find((each) => each !== undefined);
+    return cause === undefined ? undefined : { reason: `blocked by ${cause}`, blocked_by: cause };
+  };
+  return async (check: Check<Context>, before: Promise<readonly CheckResult[]>): Promise<CheckResult> => {
+    const premises = await before;
     const follows = premises.some(({ id }) => shaky.has(id));
-    const counts = ({ outcome }: CheckResult): boolean => isFirst || outcome !== 'blocked' || !signal.aborted;
-    let others: readonly CheckResult[] = [];
-    const result = await attempts.make(async () => {
-      if (signal.aborted && !session.history.isBroken(check.id))
-        return undecided(check, 'blocked', runOverReason(signal));
-      const cause = essentialAmong(premises, plan);
-      if (cause !== undefined) return undecided(check, 'blocked', { reason: `blocked by ${cause}`, blocked_by: cause });
-      if (forms === undefined || check.rule !== undefined || check.varied === false)
-        return await run(check, session, { follows });
-      const varied = await forms.run(check.id, (form) => run(check, session, defined({ follows, form })));
-      others = varied.others ?? [];
-      return varied.result;
-    }, counts);
+    using own = attempts.begin();
+    const why = whyLeft(check, premises);
+    const isUsual = check.rule !== undefined || check.varied === false;
+    const trial = isUsual || forms === undefined ? inUsualForm() : forms.inForms(check.id);
+    let step = trial.next();
+    while (why === undefined && step.done !== true)
+      step = trial.next(await runCheck(toRun(check, session, defined({ follows, form: step.value }))));
+    const { result, others = [] } =
+      step.done === true ? step.value : { result: undecided(check, 'blocked', { ...why }) };
+    if (isFirst || result.outcome !== 'blocked' || !signal.aborted) attempts.add(result, own.isAlone);
     for (const other of others) attempts.add(other);
     const { deviation, requirement } = check;
     if (deviation !== undefined && result.outcome === 'fail') session.deviations.set(deviation, requirement.id);
@@ -168,10 +174,61 @@ function roundRunner<Context>(
   };
 }
 
-function essentialAmong(premises: readonly CheckResult[], { checks }: Plan<never>): string | undefined {
-  const isEssential = (id: string): boolean => checks.some(({ check }) => check.id === id && check.essential === true);
-  const causes = premises.map(({ id, outcome, blocked_by: by }) => (outcome === 'fail' && isEssential(id) ? id : by));
-  return causes.find((cause) => cause !== undefined);
+/** `runOne` must not reject. */
+export async function runInLanes<Context>(
+  checks: readonly Check<Context>[],
+  concurrency: number,
+  runOne: (check: Check<Context>, premises: Promise<readonly CheckResult[]>) => Promise<CheckResult>,
+  session: Pick<Session, 'publishesTogether' | 'others'>,
+): Promise<void> {
+  const ordered = inOrder(checks);
+  const results = new Map(ordered.map((check) => [check, Promise.withResolvers<CheckResult>()]));
+  const start = (check: Check<Context>): Promise<CheckResult> => {
+    const premises = premisesOf(check, ordered).map((premise) => results.get(premise)?.promise as Promise<CheckResult>);
+    const result = runOne(check, Promise.all(premises));
+    results.get(check)?.resolve(result);
+    return result;
+  };
+  // Delays checks marked `last` and their dependants; `ordered` has premises before dependants.
+  const last = new Set<Check<Context>>();
+  for (const check of ordered)
+    if (check.turn === 'last' || premisesOf(check, ordered).some((premise) => last.has(premise))) last.add(check);
+  const lane = (which: Lane, isLast?: boolean): Check<Context>[] =>
+    ordered.filter((check) => laneOf(check) === which && (isLast ?? last.has(check)) === last.has(check));
+  const joins = (check: Check<Context>, rest: readonly Check<Context>[]): boolean =>
+    check.sharing === 'publishing' && session.publishesTogether() && premisesOf(check, rest).length === 0;
+  const inTurn = async (isLast: boolean): Promise<unknown> =>
+    Promise.all([
+      runLane(lane('shared', isLast), start, () => concurrency),
+      runLane(lane('exclusive', isLast), start, (...given) => (joins(...given) ? PUBLISHING_AT_ONCE : 1)),
+    ]);
+  session.others = inTurn(false).then(() => inTurn(true));
+  await Promise.all([...lane('slow').map(start), session.others]);
+  await runLane(lane('disruptive'), start, () => 1);
+  await runLane(lane('rules'), start, () => concurrency);
+}
+
+const PUBLISHING_AT_ONCE = 4;
+
+/** Runs first the checks that may run beside others; `widthOf` says beside how many, itself included. */
+async function runLane<Context>(
+  checks: readonly Check<Context>[],
+  start: (check: Check<Context>) => Promise<CheckResult>,
+  widthOf: (check: Check<Context>, rest: readonly Check<Context>[]) => number,
+): Promise<void> {
+  const rest = [...checks];
+  const running = new Set<Promise<unknown>>();
+  while (rest.length > 0) {
+    const at = rest.findIndex((check) => widthOf(check, rest) > 1);
+    const [next] = rest.splice(Math.max(0, at), 1);
+    if (next === undefined) break;
+    const width = widthOf(next, rest);
+    if (width === 1) await Promise.all(running);
+    const one = start(next).finally(() => running.delete(one));
+    running.add(one);
+    if (running.size >= width) await Promise.race(running);
+  }
+  await Promise.all(running);
 }
 
 const undecided = (check: Check<never>, outcome: Outcome, why: Partial<CheckResult>): CheckResult =>

@@ -62,11 +62,12 @@ export async function runCheck<Context>(given: CheckRun<Context>): Promise<Check
   let record = new CheckRecord();
   let ended: ReturnType<typeof endedBy>;
   try {
-    await untilOver(run, async (signal) => {
+    {
+      await using bounds = boundsOf(run);
       for (let attempts = 1; ; attempts += 1) {
         try {
-          await attempt(run, record, signal);
-          return;
+          await bounds.race(attempt(run, record, bounds.signal));
+          break;
         } catch (error) {
           if (!(error instanceof AttemptCutOff) || attempts === MOST_ATTEMPTS) throw error;
           if (error instanceof Standstill) run.session.forgive();
@@ -74,7 +75,7 @@ export async function runCheck<Context>(given: CheckRun<Context>): Promise<Check
         run.recorder.forget();
         record = new CheckRecord();
       }
-    });
+    }
     ended = endedNormally(run, record);
   } catch (error) {
     ended = endedBy(error, run, record);
@@ -227,27 +228,30 @@ function propertyFor<Context>(
   };
 }
 
-async function untilOver(
-  { signal: interrupt, limitMs }: Pick<CheckRun<never>, 'signal' | 'limitMs'>,
-  body: (signal: AbortSignal) => Promise<void>,
-): Promise<void> {
+/** Bounds of the attempts of a check; their end aborts `signal`, and waits a moment for the last attempt. */
+function boundsOf({ signal: interrupt, limitMs }: Pick<CheckRun<never>, 'signal' | 'limitMs'>) {
   const over = new AbortController();
   const cut = Promise.withResolvers<never>();
   const timer = setTimeout(() => cut.reject(new Blocked(`did not end within ${limitMs / 1000} s`)), limitMs);
   const interrupted = (): void => cut.reject(new Blocked('the run is over'));
   if (interrupt.aborted) interrupted();
   interrupt.addEventListener('abort', interrupted, { once: true, signal: over.signal });
-  const ending = body(AbortSignal.any([interrupt, over.signal]));
-  try {
-    await Promise.race([cut.promise, ending]);
-  } finally {
-    clearTimeout(timer);
-    over.abort();
-    const late = Promise.withResolvers<void>();
-    const grace = setTimeout(late.resolve, GRACE_MS);
-    await Promise.race([ending.catch(() => {}), late.promise]);
-    clearTimeout(grace);
-  }
+  let ending = Promise.resolve();
+  return {
+    signal: AbortSignal.any([interrupt, over.signal]),
+    race(attempt: Promise<void>): Promise<void> {
+      ending = attempt;
+      return Promise.race([cut.promise, attempt]);
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      clearTimeout(timer);
+      over.abort();
+      const late = Promise.withResolvers<void>();
+      const grace = setTimeout(late.resolve, GRACE_MS);
+      await Promise.race([ending.catch(() => {}), late.promise]);
+      clearTimeout(grace);
+    },
+  };
 }
 
 /** Depends only on the run's seed and the check id, so that `--only` draws the same inputs. */

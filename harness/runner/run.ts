@@ -1,4 +1,4 @@
-import { throwAll } from '../client/errors.ts';
+import { LimitReached, throwAll } from '../client/errors.ts';
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
 import type { Redactor } from '../common/redact.ts';
@@ -12,7 +12,7 @@ import type { Planned } from './plan.ts';
 import { decidedNumber, exitCode, presentableReport, replayCommand, summaryOf } from './results.ts';
 import { type RoundsOptions, runRounds } from './rounds.ts';
 import { History } from './rules.ts';
-import { coordinatesOf, type Replay, runCheck } from './run-check.ts';
+import { coordinatesOf, type Replay } from './run-check.ts';
 import { Session } from './session.ts';
 import type { Check, CheckResult, Outcome, ReplayOf, Report, Suite, TargetDescription, Watched } from './types.ts';
 import { RunOver } from './violation.ts';
@@ -51,6 +51,8 @@ export interface RunOptions<Context> extends Pick<RoundsOptions<Context>, OfRoun
   demands?: Demands;
   replayOf?: ReplayOf;
   listeners?: readonly RunListener[];
+  /** Called if a limit of the machine, e.g. a full disk, keeps listeners from writing the report. */
+  onUnwritten?(reason: string): void;
   settle?(results: CheckResult[]): CheckResult[];
   replays?: readonly Replay[];
   replayCommand?(result: CheckResult): string | undefined;
@@ -91,7 +93,8 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   const group = (given: readonly CheckResult[]): CheckResult[] => groupByCause(given, suite.checks);
   // Does not vary the requests of the client suite, because Muster sends none.
   const { varied = suite.api !== 'client' } = options;
-  const { results: ended, rounds } = await runChecks({ ...options, varied, group }, audience, started, session);
+  using end = endOfRun(options);
+  const { results: ended, rounds } = await runRounds(roundsOf({ ...options, varied, group }, audience, session, end));
   const failsBy = new Map(plan.checks.map(({ check, failsBy }) => [check.id, failsBy]));
   const results = ended.map((result) =>
     result.outcome === 'warn' ? { ...result, ...defined({ fails_by: failsBy.get(result.id) }) } : result,
@@ -101,7 +104,10 @@ export async function runSuite<Context>(suite: Suite<Context>, options: RunOptio
   const report = presentableReport(
     redactor.value(reportOf(suite, options, settled, { declarations, rounds, startedAt, started: started - sinceMs })),
   );
-  await audience.end(report);
+  await audience.end(report).catch((error: unknown) => {
+    if (options.onUnwritten === undefined || !(error instanceof LimitReached)) throw error;
+    options.onUnwritten(error.message);
+  });
   return report;
 }
 
@@ -136,28 +142,27 @@ export class RunListeners {
   }
 }
 
-async function runChecks<Context>(
+function roundsOf<Context>(
   options: RunOptions<Context> & Pick<RoundsOptions<Context>, 'group'>,
   audience: RunListeners,
-  started: number,
   session: Session,
-) {
+  end: ReturnType<typeof endOfRun>,
+): RoundsOptions<Context> {
   const { plan, seed, runs = plan.runs, replays = [], maxTimeMs = MAX_TIME_MS, varied, repeat = 1 } = options;
-  using end = endOfRun(options);
-  return await runRounds({
+  return {
     ...options,
     session,
     signal: end.signal,
     // A replay repeats the forms too, because the seed draws them.
     ...(varied === true && repeat === 1 && { forms: new FormVariation(seed, { isReplay: replays.length > 0 }) }),
-    run(check, session, { retry, follows = false, form } = {}) {
+    toRun(check, session, { retry, follows = false, form }) {
       const announced = check as Check<never>;
       audience.tell((one) => (retry === undefined ? one.onCheckStart?.(announced) : one.onTryAgain?.(announced)));
       const found = retry?.finding.path === undefined ? undefined : coordinatesOf(retry.finding);
       const replay = found ?? replays.find((each) => each.check === check.id);
       const happened = check.outsideApi === true ? undefined : session.history.of(check.id);
       const recorder = new Recorder(options.redactor, happened, form);
-      return runCheck({
+      return {
         check,
         recorder,
         session,
@@ -167,15 +172,15 @@ async function runChecks<Context>(
         signal: retry?.signal ?? end.signal,
         context: (signal) => options.context(recorder, signal),
         limitMs: maxTimeMs * SHARE_OF_ONE_CHECK,
-        deadline: started + maxTimeMs,
+        deadline: end.deadline,
         ...defined({ replay }),
-      });
+      };
     },
     onResult(result) {
       audience.tell((listener) => listener.onCheckEnd?.(result));
       end.count(result);
     },
-  });
+  };
 }
 
 function endOfRun({
@@ -189,6 +194,7 @@ function endOfRun({
   const timer = setTimeout(() => over.abort(reason), maxTimeMs);
   const failed = new Set<string>();
   return {
+    deadline: performance.now() + maxTimeMs,
     signal: signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]),
     count: (result: CheckResult): void => {
       if (result.outcome !== 'fail' || excuses(result)) return;

@@ -238,21 +238,20 @@ export function throttledPauseMs({ status, headers }: Throttled, attempt: number
   return pauseMs === undefined ? undefined : Math.min(Math.max(pauseMs, SHORTEST_PAUSE_MS), longestMs);
 }
 
-/** Repeats a throttled request for at most 60 s; the returned answer may still be throttled. */
-export async function retryThrottled<A>(send: () => Promise<A>, throttling: Throttling<A>): Promise<A> {
+/** Returns a function that waits after a throttled answer, and tells whether to ask again; for at most 60 s. */
+export function throttled<A>(throttling: Throttling<A>): (answer: A) => Promise<boolean> {
   const { gate = new Gate(), quota = gate, signal, isThrottled, pauseMs, discard } = throttling;
   const deadline = performance.now() + LONGEST_THROTTLING_MS;
-  for (let attempt = 0; ; attempt += 1) {
-    await gate.pass(signal);
-    const answer = await send();
+  let attempt = 0;
+  return async (answer) => {
     const isRefused = isThrottled(answer);
-    if (!isRefused || performance.now() >= deadline) {
-      quota.isUsedUp = isRefused;
-      return answer;
-    }
-    const pause = pauseMs(answer, attempt);
-    if (pause === undefined) return answer;
+    const isLast = !isRefused || performance.now() >= deadline;
+    if (isLast) quota.isUsedUp = isRefused;
+    const pause = isLast ? undefined : pauseMs(answer, attempt++);
+    if (pause === undefined) return false;
     await discard?.(answer);
     gate.close(pause);
-  }
+    await gate.pass(signal);
+    return true;
+  };
 }

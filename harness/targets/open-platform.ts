@@ -1,9 +1,9 @@
-import { HttpClient } from '../client/http.ts';
+import { HttpClient, type HttpResponse } from '../client/http.ts';
 import { Recorder } from '../client/recorder.ts';
 import { defined } from '../common/defined.ts';
 import { wrongBaseUrl } from '../common/usage.ts';
 import { codenameOf, SUPPORTED_VERSIONS } from '../contract/versions.ts';
-import { Gate, retryThrottled, throttledPauseMs } from '../runner/session.ts';
+import { Gate, throttled, throttledPauseMs } from '../runner/session.ts';
 import { PATIENCE_MS, type PlatformTargetOptions } from './fields.ts';
 import type { Started } from './launch/started.ts';
 import { described, type OpenPlatformTarget, opening, tryStart, whySilent, writing } from './opened.ts';
@@ -108,12 +108,17 @@ async function probePlatform(http: HttpClient, versionHeader: string) {
 async function listDevices(http: HttpClient, gate: Gate, limit: number, headers: Record<string, string> = {}) {
   let items: { id?: unknown; status?: unknown }[] = [];
   try {
-    const { status, json } = await retryThrottled(() => http.get('/devices', { headers, query: { limit } }), {
+    const isDueAgain = throttled<HttpResponse>({
       gate,
       signal: http.signal,
       isThrottled: (answer) => answer.status === 429 || answer.status === 503,
       pauseMs: (answer, attempt) => (gate.isUsedUp ? undefined : throttledPauseMs(answer, attempt, PATIENCE_MS)),
     });
+    await gate.pass(http.signal);
+    let answer: HttpResponse;
+    do answer = await http.get('/devices', { headers, query: { limit } });
+    while (await isDueAgain(answer));
+    const { status, json } = answer;
     const { data } = Object(json) as { data?: unknown };
     if (Array.isArray(data)) items = data.filter((item) => item !== null && typeof item === 'object');
     return { status, items };

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { HttpClient } from '../../harness/client/http.ts';
 import { exchange, type RawExchange, type RawOptions, requestText } from '../../harness/client/raw.ts';
 import { type Device, recordSuccess, recordTimeout, STREAM, timeoutMs } from './support/check.ts';
-import { CURRENT, isServed, noticedMs, OPEN_STREAMS, request, retryWhileThrottled } from './support/requests.ts';
+import { CURRENT, isServed, noticedMs, OPEN_STREAMS, request, whileThrottled } from './support/requests.ts';
 import { section } from './support/section.ts';
 import { withStreams } from './support/streams.ts';
 
@@ -116,15 +116,14 @@ async function send(
   t: Device,
   { parts, answers = 1, methods = [], accepts = rejected }: OddRequest,
 ): Promise<RawExchange> {
-  const once = async () => {
-    const result = await rawExchange(t, parts, { answers, methods, accepts });
-    const last = result.responses.at(-1);
-    return { result, status: last?.status ?? 0, headers: last?.headers ?? {} };
-  };
   const open = t.session.get(OPEN_STREAMS);
   const mayClear = (): boolean => open.count > 0 || open.justClosed(noticedMs(t));
   const cannotClear = (): boolean => t.session.gate('requests').isUsedUp;
-  return (await retryWhileThrottled(t, once, { mayClear, cannotClear })).result;
+  const isDueAgain = whileThrottled(t, { mayClear, cannotClear });
+  let exchange: RawExchange;
+  do exchange = await rawExchange(t, parts, { answers, methods, accepts });
+  while (await isDueAgain({ status: 0, headers: {}, ...exchange.responses.at(-1) }));
+  return exchange;
 }
 
 /** Has a timeout of its own, because an unanswered odd request must not shorten other waits. */

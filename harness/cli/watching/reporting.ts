@@ -12,10 +12,10 @@ import { groupByCause } from '../../runner/causes.ts';
 import type { Plan, Planned } from '../../runner/plan.ts';
 import { resultOf } from '../../runner/results.ts';
 import { History, type RuleOutcome } from '../../runner/rules.ts';
+import { runSuite } from '../../runner/run.ts';
 import type { CheckResult, Suite, TargetDescription } from '../../runner/types.ts';
 import { shortText } from '../../runner/violation.ts';
 import type { Concluded, PlainJudged, Seen } from '../../watch/judging.ts';
-import { ranWith } from '../check-run.ts';
 import { columns } from '../options.ts';
 import { VERSION } from '../version.ts';
 
@@ -47,7 +47,8 @@ export async function writeReports(about: Conclusion): Promise<number> {
     const seen = broken?.seen.map(({ check, asked, text }) => ({ check, asked, text: () => text })) ?? [];
     return [id, { sightings, ...defined({ broken: broken && { finding: broken.finding, seen }, fault }) }];
   });
-  const { report, unwritten } = await ranWith(suite, {
+  const unwritten: string[] = [];
+  const report = await runSuite(suite, {
     plan: { ...plan, narrowedBy: [...plan.narrowedBy, 'what no traffic showed'] },
     target,
     context: () => ({}) as never,
@@ -58,11 +59,12 @@ export async function writeReports(about: Conclusion): Promise<number> {
     history: History.withOutcomes(Object.fromEntries(outcomes)),
     watched: { connections, exchanges, events, gaps, began, answers },
     listeners: about.reporters,
+    onUnwritten: (reason) => void unwritten.push(reason),
     settle: about.settle,
     replayCommand: ({ id }) => (replay === undefined || bySecrets.has(id) ? undefined : `${replay} --only ${id}`),
   });
-  if (unwritten !== undefined) writeToStderr(unwritten);
-  return unwritten !== undefined && report.exit_code !== EXIT.nonconformant ? EXIT.harness : report.exit_code;
+  for (const reason of unwritten) writeToStderr(reason);
+  return unwritten.length > 0 && report.exit_code !== EXIT.nonconformant ? EXIT.harness : report.exit_code;
 }
 
 export function gapsIn({ lost: gone, unread }: Pick<Seen, 'lost' | 'unread'>): string[] {

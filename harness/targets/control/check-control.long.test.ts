@@ -190,7 +190,7 @@ test('a check that ends rejects its calls, even answered ones, and later calls',
   for (const { status, reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])
     expect([status, String(reason)]).toEqual(['rejected', 'ControlError: control: the check is over']);
   await expect(made.own.publish(1)).rejects.toThrow('control: the check is over');
-  expect([made.calls.length, made.agent.calls.inVain('publish')]).toEqual([2, 0]);
+  expect([made.calls.length, made.agent.late.get('publish')]).toEqual([2, undefined]);
 });
 
 test('an agent left stopped by a check is started once for the next', async () => {

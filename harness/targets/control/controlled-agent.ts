@@ -6,7 +6,6 @@ import type { HttpClient } from '../../client/http.ts';
 import { Recorder } from '../../client/recorder.ts';
 import type { Redactor } from '../../common/redact.ts';
 import { pollWithin } from '../../common/waiting.ts';
-import { WAIT_POLICIES, Waits } from '../../runner/waits.ts';
 import type { TargetFiles } from '../files/target-files.ts';
 import { type Connection, whyUnreachable } from '../transports/index.ts';
 import { type CallName, type Control, ControlError, ControlLate } from './control.ts';
@@ -24,7 +23,8 @@ export interface ControlledAgentOptions {
 }
 
 export class ControlledAgent {
-  readonly calls = new Waits(WAIT_POLICIES.control);
+  /** Consecutive late calls. */
+  readonly late = new Map<CallName, number>();
   /** Calls whose claimed effect the device contradicted, with the reason; such calls are not repeated. */
   readonly untrue = new Map<CallName, string>();
   /** Calls that the device contradicted once; after a second contradiction, a call is not repeated. */

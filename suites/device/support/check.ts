@@ -18,8 +18,9 @@ export type Assertions = Pick<CheckContext, 'must'>;
  */
 export type WaitKind = 'answer' | 'stream' | 'event' | 'replay' | 'state' | 'files' | 'deployed' | 'odd';
 
+/** Half the patience for `files`, because checks wait for the removal of files only once a deployment is inactive. */
 export const timeoutMs = ({ session, patienceMs, lenient }: Device, kind: WaitKind): number =>
-  session.waits.device.within(kind, patienceMs, lenient);
+  session.waits.device.within(kind, kind === 'files' ? patienceMs / 2 : patienceMs, lenient);
 
 export const recordSuccess = ({ session }: Device, kind: WaitKind, ms: number): void =>
   session.waits.device.succeeded(kind, ms);

@@ -4,7 +4,7 @@ import type { Happening } from '../../../harness/client/happening.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../harness/client/http.ts';
 import { isObject } from '../../../harness/common/lenient.ts';
 import { countInWords } from '../../../harness/runner/results.ts';
-import { Fact, Gate, retryThrottled, type Throttling, throttledPauseMs } from '../../../harness/runner/session.ts';
+import { Fact, Gate, type Throttling, throttled, throttledPauseMs } from '../../../harness/runner/session.ts';
 import { type Device, inTime } from './check.ts';
 
 export const CURRENT = '/deployments/current';
@@ -16,19 +16,18 @@ interface Answer {
 
 export const isThrottled = ({ status }: Pick<Answer, 'status'>): boolean => status === 429 || status === 503;
 
-interface RetryOptions<A> extends Pick<Throttling<A>, 'discard' | 'quota'> {
+interface ThrottlingOptions<A> extends Pick<Throttling<A>, 'discard' | 'quota'> {
   /** True if the throttling may end soon, e.g. with another check's stream; `Retry-After` is then ignored. */
   mayClear?: () => boolean;
   /** True if the throttling lasts while this check waits, e.g. because the check itself causes it. */
   cannotClear?: () => boolean;
 }
 
-export function retryWhileThrottled<A extends Answer>(
+export function whileThrottled<A extends Answer>(
   { signal, patienceMs }: Device,
-  send: () => Promise<A>,
-  { mayClear = () => false, cannotClear = () => false, quota = new Gate(), ...rest }: RetryOptions<A> = {},
-): Promise<A> {
-  return retryThrottled<A>(send, {
+  { mayClear = () => false, cannotClear = () => false, quota = new Gate(), ...rest }: ThrottlingOptions<A>,
+): (answer: A) => Promise<boolean> {
+  return throttled<A>({
     signal,
     isThrottled,
     quota,
@@ -46,20 +45,23 @@ export async function request(
   expected = 'an answer',
   http: HttpClient = t.http,
 ): Promise<HttpResponse> {
-  const send = () => inTime(t, 'answer', (within) => http.request({ timeoutMs: within, ...request }));
-  return expectAnswer(t, expected, () => retryWhileThrottled(t, send, { quota: t.session.gate('requests') }));
+  const isDueAgain = whileThrottled<HttpResponse>(t, { quota: t.session.gate('requests') });
+  try {
+    let answer: HttpResponse;
+    do answer = await inTime(t, 'answer', (within) => http.request({ timeoutMs: within, ...request }));
+    while (await isDueAgain(answer));
+    return answer;
+  } catch (error) {
+    throw unanswered(t, expected, error);
+  }
 }
 
-export async function expectAnswer<A>(t: Device, expected: string, ask: () => Promise<A>): Promise<A> {
-  try {
-    return await ask();
-  } catch (error) {
-    // Takes a body above Muster's limit for a finding, because no answer of the Device API but a stream is long.
-    const isWrong = error instanceof NoAnswer || error instanceof BodyTooLarge;
-    if (!isWrong || t.signal.aborted) throw error;
-    t.must(false, { expected, actual: (error as Error).message });
-    throw error;
-  }
+/** Fails the check if `error` means that no answer came, and returns any other error. */
+export function unanswered(t: Device, expected: string, error: unknown): unknown {
+  // Takes a body above Muster's limit for a finding, because no answer of the Device API but a stream is long.
+  const isWrong = error instanceof NoAnswer || error instanceof BodyTooLarge;
+  if (isWrong && !t.signal.aborted) t.must(false, { expected, actual: error.message });
+  return error;
 }
 
 /** Blocks the check, because no section limits the rate of requests. */

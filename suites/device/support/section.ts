@@ -93,12 +93,14 @@ export const check = (
     }
     if (mostEvents(t) < EVENTS_OF_OTHERS) t.session.isSmall = true;
     if (sharing === 'exclusive' || sharing === 'publishing') await t.session.quiet();
-    const once = (): Promise<void> => withStreams(t, (streams) => run(t, streams));
-    // Runs again with fewer events if the log kept too few.
-    await once().catch((error: unknown) => {
+    const use = (streams: Streams): Promise<void> => run(t, streams);
+    try {
+      await withStreams(t, use);
+    } catch (error) {
       if (!(error instanceof TooFewRetained)) throw error;
-      return once();
-    });
+      // Runs again with fewer events, because the log kept too few.
+      await withStreams(t, use);
+    }
   });
 };
 

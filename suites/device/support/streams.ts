@@ -8,15 +8,15 @@ import { type Device, inTime } from './check.ts';
 import { allowing, CONTENT_TYPE_ODD } from './deviations.ts';
 import {
   countOpen,
-  expectAnswer,
   type HeldStream,
   isEventStream,
   isThrottled,
   mediaType,
   noticedMs,
   OPEN_STREAMS,
-  retryWhileThrottled,
   servesFew,
+  unanswered,
+  whileThrottled,
 } from './requests.ts';
 import { endIfGone, observeCursor } from './retention.ts';
 import { Subscription } from './subscription.ts';
@@ -24,16 +24,17 @@ import { Subscription } from './subscription.ts';
 /** Thrown if other checks hold all streams; the check then closes its own and starts again. */
 class Throttled extends Error {}
 
-export async function withStreams<T>(t: Device, use: (streams: Streams) => Promise<T>): Promise<T> {
-  const once = async (waitsForOthers: boolean): Promise<T> => {
+export async function withStreams<T>(
+  t: Device,
+  use: (streams: Streams) => Promise<T>,
+  waitsForOthers = false,
+): Promise<T> {
+  try {
     await using streams = new Streams(t, waitsForOthers);
     return await use(streams);
-  };
-  try {
-    return await once(false);
   } catch (error) {
-    if (!(error instanceof Throttled)) throw error;
-    return t.session.get(OPEN_STREAMS).inTurn(() => once(true));
+    if (waitsForOthers || !(error instanceof Throttled)) throw error;
+    return t.session.get(OPEN_STREAMS).inTurn(() => withStreams(t, use, true));
   }
 }
 
@@ -78,7 +79,7 @@ export class Streams {
     });
   }
 
-  try(
+  async try(
     options: OpenEvents = {},
     http = this.#t.http,
     expected = `an answer to ${describeOpen(options)}`,
@@ -86,7 +87,11 @@ export class Streams {
   ): Promise<EventStream> {
     const t: Device = this.#t;
     const send = (within: number): Promise<EventStream> => openEvents(http, { within, ...allowing(t, options) });
-    return expectAnswer(t, expected, () => this.#served(options, needed, () => inTime(t, 'stream', send)));
+    try {
+      return await this.#served(options, needed, () => inTime(t, 'stream', send));
+    } catch (error) {
+      throw unanswered(t, expected, error);
+    }
   }
 
   async tryAnother(options: OpenEvents, http?: HttpClient): Promise<EventStream | undefined> {
@@ -122,26 +127,26 @@ export class Streams {
     const t: Device = this.#t;
     const all = t.session.get(OPEN_STREAMS);
     const othersAreOpen = (): boolean => all.count > this.#count;
-    const once = async (): Promise<S> => {
-      const { count } = all;
-      const stream = await send().catch((error: unknown) => {
-        // A device may let a stream wait until another one ends, instead of refusing it.
-        const isFull = all.count === all.most || (count === all.most && all.justClosed(noticedMs(t)));
-        if (!(error instanceof NoAnswerInTime) || count === 0 || !isFull) throw error;
-        return WAITING as S;
-      });
-      all.isScarce ||= isThrottled(stream);
-      return stream;
-    };
     const lateMs = (): number =>
       t.session.get(NOTICES_LATE) && this.#count === 0 ? HEARTBEATS_LATE * t.heartbeatSeconds * 1000 : 0;
-    const stream = await retryWhileThrottled(t, once, {
+    const isDueAgain = whileThrottled<S>(t, {
       // Counts on streams of other checks alone, because this check keeps its own open.
       mayClear: () =>
         needed && (othersAreOpen() ? this.#waitsForOthers : all.justClosed(Math.max(noticedMs(t), lateMs()))),
       cannotClear: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
       discard: (refused) => refused.close(),
     });
+    let stream: S;
+    do {
+      const { count } = all;
+      stream = await send().catch((error: unknown) => {
+        // A device may let a stream wait until another one ends, instead of refusing it.
+        const isFull = all.count === all.most || (count === all.most && all.justClosed(noticedMs(t)));
+        if (!(error instanceof NoAnswerInTime) || count === 0 || !isFull) throw error;
+        return WAITING as S;
+      });
+      all.isScarce ||= isThrottled(stream);
+    } while (await isDueAgain(stream));
     if (isThrottled(stream)) t.session.isSmall = true;
     if (isThrottled(stream) && needed && all.count === 0) t.session.set(NOTICES_LATE, false);
     if (isThrottled(stream) && needed && othersAreOpen()) {

@@ -4,7 +4,7 @@ import { isObject } from '../../../harness/common/lenient.ts';
 import { type RetryHeaders, retryAfterMs } from '../../../harness/common/units.ts';
 import { backoffMs } from '../../../harness/common/waiting.ts';
 import { type SupportedCodename, versionNamed } from '../../../harness/contract/versions.ts';
-import { Fact, retryThrottled, SHORTEST_PAUSE_MS } from '../../../harness/runner/session.ts';
+import { Fact, SHORTEST_PAUSE_MS, throttled } from '../../../harness/runner/session.ts';
 import type { CheckContext } from '../../../harness/runner/types.ts';
 import { shortText } from '../../../harness/runner/violation.ts';
 import type { PlatformContext } from '../../../harness/targets/opened.ts';
@@ -54,7 +54,7 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
   const gate = t.session.gate(path.endsWith('/ping') ? path : '');
   const isBusy = ({ status }: HttpResponse): boolean =>
     status === 503 && !path.endsWith('/ping') && !unavailable.has(kind);
-  const response = await retryThrottled(() => sendOnce(t, whole, http), {
+  const isDueAgain = throttled<HttpResponse>({
     gate,
     signal: t.signal,
     isThrottled: (answer) => isLimited(answer) || isBusy(answer),
@@ -64,6 +64,10 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
       return isLast ? undefined : pauseMs(answer.headers, attempt);
     },
   });
+  await gate.pass(t.signal);
+  let response: HttpResponse;
+  do response = await sendOnce(t, whole, http);
+  while (await isDueAgain(response));
   if (isLimited(response))
     t.blocked(`the platform kept answering ${response.status} for a minute, at last to ${method} ${path}`);
   gate.isUsedUp = false;
