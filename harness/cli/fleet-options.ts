@@ -1,5 +1,4 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkThreshold } from '../../simulators/fleet/result/thresholds.ts';
@@ -13,6 +12,7 @@ import {
   TRAFFIC_NAMES,
   UPLINKS,
 } from '../../simulators/fleet/scenario/scenario.ts';
+import { http } from '../common/node-http.ts';
 import { UsageError, usage } from '../common/usage.ts';
 import { readInputText, whyNot } from '../common/user-files.ts';
 import { DIALECTS, NAMES_BY_DIALECT, SUPPORTED_VERSIONS } from '../contract/versions.ts';
@@ -175,8 +175,8 @@ export function headersFrom(lines: readonly string[] = []): Record<string, strin
     if (new RegExp(`^(${OWN_HEADERS.join('|')})$`, 'i').test(name))
       throw new UsageError(`--header: ${name} is set by the fleet itself; accepted: any other name`);
     try {
-      validateHeaderName(name);
-      validateHeaderValue(name, value);
+      http.validateHeaderName(name);
+      http.validateHeaderValue(name, value);
     } catch {
       throw new UsageError(
         `--header: '${name.slice(0, 40)}' is no name of a header, or its value has a character that none may have`,

@@ -1,10 +1,10 @@
 /** Connects to the target by Node's HTTP agent or a bare socket; retries while the listener's backlog is full. */
-import { Agent } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defined } from '../common/defined.ts';
 import { madeOnce } from '../common/lenient.ts';
+import { http } from '../common/node-http.ts';
 import { tls } from '../common/node-tls.ts';
 import { backoffMs, Patience } from '../common/waiting.ts';
 import { classify, codeOf, errorOf, notConnected, Unreachable } from './errors.ts';
@@ -144,7 +144,7 @@ function startConnecting({ origin, socketPath, ca }: Endpoint): { socket: Socket
 const CONNECT_MS = 10_000;
 
 /** Retries while the backlog is full; errors of connecting are Unreachable. */
-export class EndpointAgent extends Agent {
+export class EndpointAgent extends http.Agent {
   readonly #endpoint: Endpoint;
 
   /** `keepsAlive`: by default only over HTTPS, to save handshakes. */

@@ -1,10 +1,11 @@
-import { type Agent, type IncomingMessage, request as requestHttp } from 'node:http';
+import type { Agent, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { defined } from '../common/defined.ts';
 import { excerpt } from '../common/excerpt.ts';
 import { parseJson } from '../common/lenient.ts';
+import { http } from '../common/node-http.ts';
 import { type OutOfPatience, Patience } from '../common/waiting.ts';
 import { BodyReader } from './body.ts';
 import { type Connecting, type Endpoint, EndpointAgent, hostOf, openSocket } from './connection.ts';
@@ -308,7 +309,7 @@ export class HttpClient {
   #send(exchange: Pending, agent: Agent, signal: AbortSignal): Promise<IncomingMessage> {
     const { method, path, lines, body } = exchange.request;
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const request = requestHttp({ agent, method, path, signal, setHost: false, maxHeaderSize: 256 * 1024 });
+    const request = http.request({ agent, method, path, signal, setHost: false, maxHeaderSize: 256 * 1024 });
     // Keeps Node from adding these headers by itself.
     for (const name of ['connection', 'content-length', 'transfer-encoding']) request.removeHeader(name);
     for (const [name, value] of lines) request.setHeader(name, value);

@@ -156,7 +156,7 @@ export class Agent implements RequestHandler, ServedAgent {
   readonly #directory: DeviceDirectory;
   #ids: Random | undefined;
   #sockets: Set<Socket> | undefined;
-  readonly #listeners: DeviceListener[] = [];
+  #listeners: readonly DeviceListener[] = [];
   readonly #watch: Watch | undefined;
 
   /** Throws if the robot's event log or state cannot be read. */
@@ -251,7 +251,7 @@ export class Agent implements RequestHandler, ServedAgent {
     };
     try {
       for (const endpoint of endpoints)
-        this.#listeners.push(await asStartError(endpoint.option, endpoint.listen(serving)));
+        this.#listeners = [...this.#listeners, await asStartError(endpoint.option, endpoint.listen(serving))];
       serving.check();
     } catch (error) {
       if (error instanceof KilledError) await this.kill();

@@ -134,7 +134,9 @@ export async function startFleet(options: StartFleetOptions): Promise<RunningFle
     robotName: (index) => fleet.robotName(index),
     measured: () => fleet.measured(),
     result: async (version) => {
-      result = await resultOfFleet(fleet, startedAt, version);
+      const thresholds = fleet.record.phases.some(({ do: name }) => name === 'rollout') ? [NONE_MISSED] : [];
+      const facts = { startedAt, workers: Math.max(fleet.options.workers, 1), notes: [] };
+      result = resultOf({ ...fleet.options, thresholds, version }, fleet, await fleet.measured(), facts);
       return result;
     },
     rollout: async (wanted) => {
@@ -192,13 +194,6 @@ function newFleet(options: StartFleetOptions, scenario: Scenario, stateDir: stri
 }
 
 const NONE_MISSED = 'rollout.missed.count==0';
-
-async function resultOfFleet(fleet: Fleet, startedAt: string, version: string): Promise<FleetResult> {
-  const { options, record } = fleet;
-  const thresholds = record.phases.some(({ do: name }) => name === 'rollout') ? [NONE_MISSED] : [];
-  const facts = { startedAt, workers: Math.max(options.workers, 1), notes: [] };
-  return resultOf({ ...options, thresholds, version }, fleet, await fleet.measured(), facts);
-}
 
 async function rollOut(fleet: Fleet, options: RolloutOptions = {}): Promise<RolloutResult> {
   const { content, share, over = '0s', within } = options;

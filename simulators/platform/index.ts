@@ -73,7 +73,7 @@ function agentPort(core: Core): AgentPort {
     report: (deviceId, id, report) => agentDeployment(core, applyReport(core, deploymentOf(deviceId, id), report), []),
     content: (deviceId, id) => {
       const row = findRow(core, 'config_instance', id);
-      const isUsed = core.store.database
+      const isUsed = core.store
         .prepare('SELECT 1 FROM deployments, json_each(config_instance_ids) WHERE device_id = ? AND value = ? LIMIT 1')
         .get(deviceId, id);
       if (isUsed === undefined)

@@ -48,9 +48,9 @@ export class UnknownDeploymentError extends Error {
 
 export class Deployments implements DeploymentPort {
   readonly #options: DeploymentsOptions;
-  readonly #timers = new Map<string, NodeJS.Timeout>();
+  #timers: Map<string, NodeJS.Timeout> | undefined;
   readonly book: DeploymentBook;
-  readonly #retried = new Set<string>();
+  #retried: Set<string> | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: DeploymentsOptions, state: StoredState | undefined) {
@@ -77,7 +77,7 @@ export class Deployments implements DeploymentPort {
 
   /** Current deployment, even if queued or failed; if there is none, the newest active deployment. */
   current(): Deployment | undefined {
-    if (!this.#behaviour.givesUp && this.#retried.size > 0) return undefined;
+    if (!this.#behaviour.givesUp && this.#retried?.size) return undefined;
     const { current } = this.book.state;
     const record = (current === undefined ? undefined : this.book.find(current)) ?? this.book.active.at(-1);
     return record && this.book.view(record);
@@ -96,13 +96,13 @@ export class Deployments implements DeploymentPort {
             await this.book.save();
           }
           await this.book.publish();
-          this.#retried.clear();
+          this.#retried?.clear();
           return { deployment: this.book.view(known), replaced: [] };
         }
         if (!givesUp && files.length === 0) throw new DeployError('there are no config files to deploy', true);
         const record = known ?? recordFrom(wanted);
         const done = await this.#enter({ ...record, target_status: 'deployed', error_status: 'none' }, files);
-        this.#retried.clear();
+        this.#retried?.clear();
         return done;
       } catch (error) {
         if (error instanceof DeployError && (givesUp || error.retryable)) throw error;
@@ -116,7 +116,7 @@ export class Deployments implements DeploymentPort {
       const record = this.book.find(id);
       if (!record) throw new UnknownDeploymentError(`this robot knows no deployment ${JSON.stringify(id)}`);
       this.#cancel(id);
-      this.#retried.delete(id);
+      this.#retried?.delete(id);
       if (record.activity_status !== 'archived') await this.#archive(record, true);
       await this.book.publish();
       return this.book.view(record);
@@ -129,7 +129,7 @@ export class Deployments implements DeploymentPort {
       const record = known ?? recordFrom(wanted);
       if (!known) this.book.state.records.push(record);
       record.error_status = error;
-      if (error === 'retrying') this.#retried.add(wanted.id);
+      if (error === 'retrying') this.#retried = (this.#retried ?? new Set()).add(wanted.id);
       if (error === 'retrying') await this.book.save();
       else await this.#finishFailed(record);
       return this.book.view(record);
@@ -185,7 +185,7 @@ export class Deployments implements DeploymentPort {
   }
 
   abandon(): void {
-    for (const id of this.#timers.keys()) this.#cancel(id);
+    for (const id of this.#timers?.keys() ?? []) this.#cancel(id);
   }
 
   get #behaviour(): DeploymentBehaviour {
@@ -287,15 +287,15 @@ export class Deployments implements DeploymentPort {
 
   #later(id: string, delayMs: number, failure: string, change: () => Promise<unknown>): void {
     const timer = setTimeout(() => {
-      this.#timers.delete(id);
+      this.#timers?.delete(id);
       this.#exclusively(change).catch((error: unknown) => this.#options.onNotice(failure, error));
     }, delayMs).unref();
-    this.#timers.set(id, timer);
+    this.#timers = (this.#timers ?? new Map()).set(id, timer);
   }
 
   #cancel(id: string): void {
-    clearTimeout(this.#timers.get(id));
-    this.#timers.delete(id);
+    clearTimeout(this.#timers?.get(id));
+    this.#timers?.delete(id);
   }
 
   #exclusively<T>(change: () => Promise<T>): Promise<T> {

@@ -228,6 +228,7 @@ export abstract class UplinkLifecycle implements Uplink, SyncEvents {
     signal.addEventListener('abort', abort, { once: true });
     begin();
     await online.promise.finally(() => signal.removeEventListener('abort', abort));
+    this.online = undefined;
   }
 
   /** Milliseconds before a retry, derived from the robot's name so that runs are reproducible. */

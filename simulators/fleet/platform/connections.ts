@@ -1,9 +1,9 @@
 /** Pool of connections to one platform; opens spare connections early, so that requests do not wait. */
 import { once } from 'node:events';
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import { type BodyRule, clipped, type Head, joined, MessageParser } from '../../../harness/common/http-parser.ts';
+import { http } from '../../../harness/common/node-http.ts';
 import { type AnswerHandler, type Sender, type SenderRequest, undici } from '../../common/platform-http.ts';
 
 interface ConnectionsOptions {
@@ -130,8 +130,8 @@ function encodeRequest(host: string, { method, path, headers, body }: SenderRequ
   if (lines === undefined) {
     lines = '';
     for (const [name, value] of Object.entries(headers)) {
-      validateHeaderName(name);
-      validateHeaderValue(name, value);
+      http.validateHeaderName(name);
+      http.validateHeaderValue(name, value);
       lines += `${name}: ${value}\r\n`;
     }
     fields.set(headers, lines);

@@ -1,11 +1,12 @@
 /** Runs Muster's simulated platform in a separate process, because a shared event loop would delay the fleet. */
+import { flushCompileCache } from 'node:module';
 import { constants, getPriority, setPriority } from 'node:os';
 import type { PlatformAddress } from '../platform/client.ts';
-import { killed, startProcess } from './workers.ts';
+import { killed, startProcess, WORKER_FLAGS } from './workers.ts';
 
 /** Rejects if the process ends before the platform serves; `died` resolves if it ends later without `stop`. */
 export async function startEmbeddedPlatform(seed: number, devices = 0) {
-  const child = startProcess('embedded-platform');
+  const child = startProcess('embedded-platform', WORKER_FLAGS);
   const address = await new Promise<PlatformAddress>((resolve, reject) => {
     child.once('message', (message) => resolve(message as PlatformAddress));
     child.once('error', reject);
@@ -43,6 +44,8 @@ async function serve({ seed, devices }: { seed: number; devices: number }): Prom
   const { url, agentUrl, mqttUrl, apiKey } = await simulatePlatform({ seed, devices, minKeyBits: 1024 });
   // Ignores a failed send, because the fleet may have been killed.
   process.send?.({ url, agentUrl, mqttUrl, apiKey } satisfies PlatformAddress, () => {});
+  // Writes the compile cache now, because a killed process cannot write the cache at its exit.
+  flushCompileCache();
 }
 
 if (import.meta.main) {

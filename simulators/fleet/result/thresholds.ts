@@ -118,12 +118,6 @@ export function meant(given: string, known: readonly string[]): string {
 }
 
 /** Phase kind or traffic field that alone produces a metric, e.g. `rollout`; undefined if no single one does. */
-function needOf(metric: string): string | undefined {
-  const [begin = ''] = metric.split('.');
-  if (begin === 'deploy') return 'rollout';
-  return TRAFFIC_NAMES.find((name) => TRAFFIC[name].action === begin) ?? PHASES.find((kind) => kind === begin);
-}
-
 /** Throws RangeError for wrong syntax, an unknown metric, class or phase, or a metric that no phase measures. */
 export function checkThreshold(text: string, parts?: { classes: readonly string[]; phases: readonly PhaseFields[] }) {
   const threshold = parseThreshold(text);
@@ -153,7 +147,9 @@ export function checkThreshold(text: string, parts?: { classes: readonly string[
     throw refuse(text, `'${metric}' is a counter: only count and rate apply`);
   if (per === 'attempt' && !isCounter(attemptsOf(metric)))
     throw refuse(text, `attempts of '${metric}' are not counted; accepted: a number per second (10/s)`);
-  const need = needOf(metric);
+  const [begin] = metric.split('.');
+  const traffic = TRAFFIC_NAMES.find((name) => TRAFFIC[name].action === begin);
+  const need = begin === 'deploy' ? 'rollout' : (traffic ?? PHASES.find((kind) => kind === begin));
   const there = phases?.flatMap((each) => [each.do, ...TRAFFIC_NAMES.filter((name) => each[name] !== undefined)]);
   if (need !== undefined && there?.includes(need) === false)
     throw refuse(text, `'${metric}' needs a phase with '${need}'; the phases have ${[...new Set(there)].join(', ')}`);

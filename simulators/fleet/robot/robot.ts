@@ -51,25 +51,18 @@ class DeploymentTimings {
    * Records the times of deployments. Calls `exhausted` if a deployment fails for lack of resources, because a sync
    * retries it without an error.
    */
-  watch(port: DeploymentPort, exhausted: (error: Error) => void): DeploymentPort {
-    return {
-      active: () => port.active(),
-      get: (id) => port.get(id),
-      remove: (id) => port.remove(id),
-      fail: (wanted, error) => port.fail(wanted, error),
-      remember: (release) => port.remember(release),
-      publish: () => port.publish(),
-      deploy: async (wanted, files) => {
-        const timing = this.of(wanted.id);
-        timing.syncStarted ||= this.syncStarted;
-        timing.deployCalled ||= monotonicMs();
-        const result = await port.deploy(wanted, files).catch((error: Error) => {
-          if (isExhausted(error)) exhausted(error);
-          throw error;
-        });
-        timing.deployed ||= monotonicMs();
-        return result;
-      },
+  watch(port: DeploymentPort, exhausted: (error: Error) => void): void {
+    const { deploy } = port;
+    port.deploy = async (wanted, files) => {
+      const timing = this.of(wanted.id);
+      timing.syncStarted ||= this.syncStarted;
+      timing.deployCalled ||= monotonicMs();
+      const result = await deploy.call(port, wanted, files).catch((error: Error) => {
+        if (isExhausted(error)) exhausted(error);
+        throw error;
+      });
+      timing.deployed ||= monotonicMs();
+      return result;
     };
   }
 }
@@ -79,6 +72,9 @@ function pending(): PromiseWithResolvers<void> {
   created.promise.catch(() => {});
   return created;
 }
+
+/** Shared by all robots that are online. */
+const ONLINE: PromiseWithResolvers<void> = { promise: Promise.resolve(), resolve: () => {}, reject: () => {} };
 
 /** Without an uplink, a robot is `online` when its Device API is up. */
 export type RobotState = 'waiting' | 'connecting' | 'online' | 'cut off' | 'down' | 'stopped' | 'refused';
@@ -134,8 +130,8 @@ export class Robot implements UplinkListener {
       clock: this.#clock,
       ...(makeUplink && {
         uplink: (port, identity) => {
-          const watched = this.timings.watch(port, (error) => this.disturbed('sync.errors', error));
-          this.#uplink = new RobotUplink(makeUplink, watched, identity, this);
+          this.timings.watch(port, (error) => this.disturbed('sync.errors', error));
+          this.#uplink = new RobotUplink(makeUplink, port, identity, this);
           return this.#uplink;
         },
       }),
@@ -184,6 +180,7 @@ export class Robot implements UplinkListener {
     this.state = 'online';
     this.trouble = undefined;
     this.#online.resolve();
+    this.#online = ONLINE;
   }
 
   refused(error: Error): void {
@@ -331,7 +328,7 @@ export class Robot implements UplinkListener {
         return running ? { earliest, latest } : undefined;
       },
     });
-    this.#subscribers.push(subscriber);
+    this.#subscribers = [...this.#subscribers, subscriber];
     subscriber.start();
   }
 

@@ -53,7 +53,11 @@ export class Progress {
       }
     }
     if (!tick.judged) return;
-    const samples: Thinned<LoadSample> = this.#samples.get(worker) ?? new Thinned(typical);
+    const samples: Thinned<LoadSample> =
+      this.#samples.get(worker) ??
+      new Thinned((first, second) =>
+        second.loop_max_ms > Math.max(LIMITS.longestStallMs, first.loop_max_ms) ? second : first,
+      );
     samples.most = this.#series.most;
     samples.push(tick.load);
     this.#samples.set(worker, samples);
@@ -182,9 +186,6 @@ class Thinned<T> {
     this.#width *= 2;
   }
 }
-
-const typical = (first: LoadSample, second: LoadSample): LoadSample =>
-  second.loop_max_ms > Math.max(LIMITS.longestStallMs, first.loop_max_ms) ? second : first;
 
 function joined(first: Tick, second: Tick, [before, after]: readonly [number, number]): Tick {
   const worse = (of: 'p50' | 'p99') => combined([first[of], second[of]], Math.max);

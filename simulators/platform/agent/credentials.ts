@@ -1,4 +1,4 @@
-import { createHmac, createPublicKey, hash, type KeyObject, randomBytes } from 'node:crypto';
+import { createPublicKey, hash, type KeyObject, randomBytes } from 'node:crypto';
 import { type Clock, steadyClock } from '../../common/clock.ts';
 import { isValidRs512, parseJwt, signHs256, verifiedHs256 } from '../../common/jwt.ts';
 import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
@@ -106,10 +106,7 @@ export function sessionTokens(options: {
 }) {
   const { clock, issuer: iss, lifetimeMs = 3_600_000, deviceById } = options;
   const master = randomBytes(32);
-  const secretOf = ({ session_id }: AgentDeviceRecord) =>
-    createHmac('sha256', master)
-      .update(session_id ?? '')
-      .digest();
+  const secretOf = ({ session_id }: AgentDeviceRecord) => Buffer.concat([master, Buffer.from(session_id ?? '')]);
 
   return {
     issue: (device: AgentDeviceRecord): { token: string; expires_at: string } => {

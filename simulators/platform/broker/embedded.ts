@@ -4,10 +4,14 @@ import { type EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { Aedes, type AedesOptions, type AuthErrorCode, type Client } from 'aedes';
+import { writeToStream } from 'mqtt-packet';
 import { tls } from '../../../harness/common/node-tls.ts';
 import { agentTopics } from '../../../harness/contract/agent.ts';
 import { BACKLOG, reachableHost } from '../address.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
+
+// The cache takes 7 MB, and a robot uses few numbers.
+writeToStream.cacheNumbers = false;
 
 /** Largest packets in bytes; smaller before CONNECT, because the broker buffers packets of unknown clients. */
 const LARGEST_CONNECT = 16_384;
@@ -15,11 +19,13 @@ const LARGEST_PACKET = 65_536;
 
 function limitPackets(client: Client, onTooLarge: (error: Error) => void): void {
   // Internal parser of aedes; `parse` returns the number of buffered bytes.
-  type Parser = { parse(bytes: Buffer): number; packet?: { length: number } };
+  type Parser = { parse(bytes: Buffer): number; packet?: { length: number }; settings: object };
   const { _parser: parser } = client as Client & { _parser: Parser };
   const parse = parser.parse.bind(parser);
   const limit = () => (client.connected ? LARGEST_PACKET : LARGEST_CONNECT);
   parser.parse = (bytes) => {
+    // Releases the CONNECT packet with its password, which the parser would keep.
+    if (client.connected) parser.settings = { protocolVersion: 4 };
     const kept = parse(bytes);
     const announced = parser.packet?.length ?? -1;
     if (kept <= limit() && announced <= limit()) return kept;
@@ -38,15 +44,17 @@ interface RetainedStore {
 }
 
 function installExactRetained(aedes: Aedes): RetainedStore['storeRetained'] {
-  const retained = new Map<string, object>();
+  const retained = new Map<string, { cmd: 'publish'; topic: string; payload: string; qos: 0 | 1 | 2 }>();
   const { persistence } = aedes as unknown as { persistence: RetainedStore };
   persistence.storeRetained = async ({ topic, payload, qos }) => {
     if (payload.length === 0) retained.delete(topic);
-    // Copies the payload, because a view would keep the whole network buffer.
-    else retained.set(topic, { cmd: 'publish', topic, payload: Buffer.from(payload), qos });
+    // Text, because a short Buffer keeps the whole pool that it was cut from.
+    else retained.set(topic, { cmd: 'publish', topic, payload: payload.toString('latin1'), qos });
   };
-  persistence.createRetainedStreamCombi = (topics) =>
-    Readable.from(topics.flatMap((topic) => retained.get(topic) ?? []));
+  persistence.createRetainedStreamCombi = (topics) => {
+    const packets = topics.flatMap((topic) => retained.get(topic) ?? []);
+    return Readable.from(packets.map((packet) => ({ ...packet, payload: Buffer.from(packet.payload, 'latin1') })));
+  };
   return persistence.storeRetained;
 }
 

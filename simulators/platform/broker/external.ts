@@ -1,7 +1,7 @@
 /** Client of an external MQTT 3.1.1 broker, which must let the platform publish commands and read replies. */
 
 import { randomUUID } from 'node:crypto';
-import { connectAsync, type MqttClient } from 'mqtt';
+import type { MqttClient } from 'mqtt';
 import { jsonOf } from '../../../harness/common/lenient.ts';
 import { agentTopics, syncMessage } from '../../../harness/contract/agent.ts';
 import { type Clock, steadyClock } from '../../common/clock.ts';
@@ -116,6 +116,7 @@ export async function externalBroker(
 async function open({ url, ...credentials }: ExternalBrokerOptions, host: string): Promise<MqttClient> {
   let client: MqttClient | undefined;
   try {
+    const { connectAsync } = await import('mqtt');
     const protocol = { protocolVersion: 4 as const, clientId: `platform-${randomUUID()}` };
     // `keepalive` is in seconds, other times in milliseconds. Queues no QoS 0 message, because a late ping is useless.
     const patience = { connectTimeout: 10_000, reconnectPeriod: 1_000, keepalive: 20, queueQoSZero: false };

@@ -213,15 +213,13 @@ export function createConfigInstance(core: Core, request: CreateConfigInstance, 
 
 /** Call inside the transaction that creates the instance. */
 export function storeContent(core: Core, configInstanceId: string, data: string): void {
-  core.store.database
+  core.store
     .prepare('INSERT INTO config_contents (config_instance_id, data) VALUES (?, ?)')
     .run(configInstanceId, Buffer.from(data, 'utf8'));
 }
 
 export function contentOf(core: Core, configInstanceId: string): Uint8Array {
-  const row = core.store.database
-    .prepare('SELECT data FROM config_contents WHERE config_instance_id = ?')
-    .get(configInstanceId);
+  const row = core.store.prepare('SELECT data FROM config_contents WHERE config_instance_id = ?').get(configInstanceId);
   if (row === undefined) throw new PlatformError(404, 'not_found', `no content is held for ${configInstanceId}`);
   return row['data'] as Uint8Array;
 }

@@ -22,12 +22,11 @@ export function issueToken(core: Core, bound?: { deviceId: string; reactivates: 
   const token = `prov_${randomBytes(24).toString('base64url')}`;
   const expiresAt = new Date(core.clock.now() + 5 * 60_000).toISOString();
   core.store.write(() => {
-    const { database } = core.store;
-    database
+    core.store
       .prepare('DELETE FROM token_uses WHERE digest IN (SELECT digest FROM tokens WHERE expires_at < ?)')
       .run(now(core));
-    database.prepare('DELETE FROM tokens WHERE expires_at < ?').run(now(core));
-    database
+    core.store.prepare('DELETE FROM tokens WHERE expires_at < ?').run(now(core));
+    core.store
       .prepare('INSERT INTO tokens (digest, device_id, reactivates, expires_at) VALUES (?, ?, ?, ?)')
       .run(digestOf(token), bound?.deviceId ?? null, bound?.reactivates ? 1 : 0, expiresAt);
   });
@@ -43,18 +42,17 @@ export function provision(core: Core, text: string, name: string, credentials: C
   if (known?.status === 'archived') throw conflict('device_archived', 'the device is archived');
   return core.store.write(() => {
     const device = known ?? createDevice(core, { name });
-    const { database } = core.store;
     const use = [token.digest, device.id];
-    if (database.prepare('SELECT 1 FROM token_uses WHERE digest = ? AND device_id = ?').get(...use) !== undefined)
+    if (core.store.prepare('SELECT 1 FROM token_uses WHERE digest = ? AND device_id = ?').get(...use) !== undefined)
       throw conflict('token_spent', 'the provisioning token has been used for this device');
-    database.prepare('INSERT INTO token_uses (digest, device_id) VALUES (?, ?)').run(...use);
+    core.store.prepare('INSERT INTO token_uses (digest, device_id) VALUES (?, ?)').run(...use);
     return enrol(core, device, credentials);
   });
 }
 
 export function reprovision(core: Core, text: string, credentials: Credentials): DeviceRow {
   const token = validToken(core, text);
-  const uses = core.store.database.prepare('SELECT device_id FROM token_uses WHERE digest = ?').all(token.digest);
+  const uses = core.store.prepare('SELECT device_id FROM token_uses WHERE digest = ?').all(token.digest);
   const deviceId = token.device_id ?? (uses.length === 1 ? String(uses[0]?.['device_id']) : undefined);
   if (deviceId === undefined)
     throw new PlatformError(403, 'token_not_bound', 'this provisioning token belongs to no one device');
@@ -88,7 +86,7 @@ function enrol(core: Core, device: DeviceRow, { agent_version, public_key_pem, f
 }
 
 function validToken(core: Core, text: string): Token {
-  const row = core.store.database.prepare('SELECT * FROM tokens WHERE digest = ?').get(digestOf(text));
+  const row = core.store.prepare('SELECT * FROM tokens WHERE digest = ?').get(digestOf(text));
   const token = row as unknown as Token | undefined;
   if (token === undefined || token.expires_at <= now(core))
     throw new PlatformError(401, 'invalid_token', 'the provisioning token is unknown or has expired');

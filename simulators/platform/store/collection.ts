@@ -44,11 +44,11 @@ class RowIndex {
   #last = 0;
   readonly #passing = new Map<string, { filter: FacetFilter; rows: Int32Array }>();
 
-  constructor(database: DatabaseSync, table: string, facets: readonly string[]) {
+  constructor(statements: Statements, table: string, facets: readonly string[]) {
     this.#facets = facets.map((column) => new Facet(column));
-    this.#idOfSeq = database.prepare(`SELECT id FROM ${table} WHERE seq = ?`);
+    this.#idOfSeq = statements.prepare(`SELECT id FROM ${table} WHERE seq = ?`);
     const columns = ['seq', 'created_at', ...facets].join(', ');
-    this.#everyRow = database.prepare(`SELECT ${columns} FROM ${table} ORDER BY created_at ASC, id DESC`);
+    this.#everyRow = statements.prepare(`SELECT ${columns} FROM ${table} ORDER BY created_at ASC, id DESC`);
     // Rows as arrays, because a million row objects take more memory than the whole index.
     this.#everyRow.setReturnArrays(true);
     this.reload();
@@ -149,33 +149,33 @@ function withRoom<N extends Int32Array | Float64Array>(numbers: N, length: numbe
 }
 
 type Defer = (change: () => void) => void;
+type Statements = Pick<DatabaseSync, 'prepare'>;
 
 export type Values<Row> = Partial<Record<keyof Row & string, SQLInputValue>>;
 
 export class Collection<Row extends BaseRow> {
   readonly #table: string;
   readonly #selective: readonly string[];
-  readonly #database: DatabaseSync;
+  readonly #statements: Statements;
   readonly #defer: Defer;
   readonly #index: RowIndex;
-  readonly #statements = new Map<string, StatementSync>();
   readonly #columns: readonly string[];
   readonly #insertion: StatementSync;
   #last: number;
   /** Runs after one row was inserted or updated, or without `seq` after many. */
   onChange: (seq?: number) => void = () => {};
 
-  constructor(database: DatabaseSync, kind: ResourceKind, defer: Defer) {
+  constructor(statements: Statements, kind: ResourceKind, defer: Defer) {
     const { columns, facets, selective } = TABLES[kind];
-    this.#database = database;
+    this.#statements = statements;
     this.#table = RESOURCES[kind].collection;
     this.#selective = selective;
     this.#defer = defer;
-    this.#index = new RowIndex(database, this.#table, facets);
+    this.#index = new RowIndex(statements, this.#table, facets);
     this.#last = this.#index.last;
     this.#columns = ['seq', ...Object.keys(columns)];
     const places = this.#columns.map(() => '?').join(', ');
-    this.#insertion = database.prepare(`INSERT INTO ${this.#table} (${this.#columns.join(', ')}) VALUES (${places})`);
+    this.#insertion = statements.prepare(`INSERT INTO ${this.#table} (${this.#columns.join(', ')}) VALUES (${places})`);
   }
 
   get size(): number {
@@ -187,11 +187,11 @@ export class Collection<Row extends BaseRow> {
   }
 
   byId(id: string): Row | undefined {
-    return this.#prepare(`SELECT * FROM ${this.#table} WHERE id = ?`).get(id) as Row | undefined;
+    return this.#statements.prepare(`SELECT * FROM ${this.#table} WHERE id = ?`).get(id) as Row | undefined;
   }
 
   bySeq(seq: number): Row | undefined {
-    return this.#prepare(`SELECT * FROM ${this.#table} WHERE seq = ?`).get(seq) as Row | undefined;
+    return this.#statements.prepare(`SELECT * FROM ${this.#table} WHERE seq = ?`).get(seq) as Row | undefined;
   }
 
   /** In order of creation; slow for columns without an index. */
@@ -204,7 +204,7 @@ export class Collection<Row extends BaseRow> {
   /** In order of creation. `condition`: raw SQL, which must not contain text from clients. */
   select(condition: string, values: readonly SQLInputValue[]): Row[] {
     const sql = `SELECT * FROM ${this.#table} WHERE ${condition} ORDER BY seq`;
-    return this.#prepare(sql).all(...values) as unknown as Row[];
+    return this.#statements.prepare(sql).all(...values) as unknown as Row[];
   }
 
   first(values: Values<Row>): Row | undefined {
@@ -242,7 +242,7 @@ export class Collection<Row extends BaseRow> {
     const columns = Object.keys(changes);
     if (columns.length === 0) return row;
     const assignments = columns.map((column) => `${column} = ?`).join(', ');
-    const statement = this.#prepare(`UPDATE ${this.#table} SET ${assignments} WHERE seq = ?`);
+    const statement = this.#statements.prepare(`UPDATE ${this.#table} SET ${assignments} WHERE seq = ?`);
     statement.run(...(Object.values(changes) as SQLInputValue[]), row.seq);
     const updated = { ...row, ...changes };
     this.#defer(() => {
@@ -287,16 +287,9 @@ export class Collection<Row extends BaseRow> {
     const sql =
       `SELECT seq FROM ${this.#table} WHERE ${['TRUE', ...conditions].join(' AND ')} ` +
       `ORDER BY ${order.join(', ')} ${page.length > 0 ? 'LIMIT ? OFFSET ?' : ''}`;
-    return this.#prepare(sql)
+    return this.#statements
+      .prepare(sql)
       .all(...columns.map((column) => JSON.stringify(filters[column])), ...page)
       .map((row) => Number(row['seq']));
-  }
-
-  #prepare(sql: string): StatementSync {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
-    const statement = this.#database.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
   }
 }

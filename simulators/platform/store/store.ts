@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import process from 'node:process';
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { NEW_FILE, SECRET_MODE } from '../../../harness/common/user-files.ts';
 import { RESOURCE_KINDS, type ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { PlatformError } from '../ports.ts';
@@ -56,6 +56,7 @@ type Collections = { readonly [K in ResourceKind]: Collection<Rows[K]> };
 export class Store {
   readonly database: DatabaseSync;
   readonly collections: Collections;
+  readonly #statements = new Map<string, StatementSync>();
   #queued: number;
   #pending: (() => void)[] | undefined;
 
@@ -63,12 +64,19 @@ export class Store {
   constructor(path: string) {
     this.database = openAlone(path);
     const open = <K extends ResourceKind>(kind: K) =>
-      new Collection<Rows[K]>(this.database, kind, (change) => {
+      new Collection<Rows[K]>(this, kind, (change) => {
         if (this.#pending === undefined) change();
         else this.#pending.push(change);
       });
     this.collections = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, open(kind)])) as unknown as Collections;
     this.#queued = this.#lastQueued();
+  }
+
+  /** Keeps the statement, because preparing takes longer than running. `sql` must not contain values. */
+  prepare(sql: string): StatementSync {
+    const statement = this.#statements.get(sql) ?? this.database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
   }
 
   /** Last position in the queue of deployments. */
@@ -130,7 +138,7 @@ export class Store {
   }
 
   #lastQueued(): number {
-    const newest = this.database.prepare('SELECT max(queue_order) AS newest FROM deployments').get();
+    const newest = this.prepare('SELECT max(queue_order) AS newest FROM deployments').get();
     return Number(newest?.['newest'] ?? 0);
   }
 }
