@@ -9,6 +9,11 @@ import { type Figure, inTurns, median } from '../measure/figure.ts';
 import { cpuSecondsOfEnded } from '../measure/process.ts';
 import { arrivalServer, type Load, latenessOf, openLoop } from './lateness.ts';
 
+/** Requests per second, and the goal of requests per processor second as a multiple of the floor. */
+const RATES = new Map([
+  [5000, 1],
+  [10_000, 1.3],
+]);
 const SECONDS = 10;
 const IN_TIME_MS = 10;
 const WARM_UP_S = 2;
@@ -31,7 +36,7 @@ export async function benchPeers(): Promise<Figure[]> {
     },
   };
   const figures: Figure[] = [];
-  for (const rate of [5000, 10_000]) {
+  for (const rate of RATES.keys()) {
     const measures = Object.entries(tools).map(([name, tool]) => [name, () => measured(tool, rate)]);
     const outcomes: Outcomes = await inTurns<string, Outcome>(3, Object.fromEntries(measures));
     for (const tool of Object.keys(tools)) figures.push(...figuresOf(tool, tools, rate, outcomes));
@@ -56,24 +61,26 @@ function figuresOf(name: string, tools: Record<string, Tool>, rate: number, outc
   const late = Number.isNaN(p99) ? 'how late is unknown' : `p99 ${p99.toFixed(1)} ms late`;
   const told = `${arrived.toFixed(1)} % arrived, ${late}, load ${loadavg()[0]?.toFixed(1)}`;
   const judged = name === 'fleet';
+  const times = RATES.get(rate) ?? 1;
+  const [inTime, theirsInTime] = [medianOf(own, 'inTime'), medianOf(theirs, 'inTime')];
   return [
     {
       name: `peers: requests a CPU second, ${at}`,
       value: medianOf(own, 'perCpuSecond'),
       floor: medianOf(theirs, 'perCpuSecond'),
       ratio,
-      goal: judged ? `≥ 1 × ${tools[floorName]?.name}` : 'beside it',
+      goal: judged ? `≥ ${times} × ${tools[floorName]?.name}` : 'beside it',
       unit: '/s',
-      met: !judged || ratio >= 1,
+      met: !judged || ratio >= times,
       ...(judged && floorName !== 'node' && { why: `the bare Node loop: ${bareNode}/s` }),
     },
     {
       name: `peers: on the wire within ${IN_TIME_MS} ms, ${at}`,
-      value: 100 * medianOf(own, 'inTime'),
-      floor: 100 * medianOf(theirs, 'inTime'),
-      goal: `${judged ? '≥ 99 %, all arrived' : 'beside it'} (${told})`,
+      value: 100 * inTime,
+      floor: 100 * theirsInTime,
+      goal: `${judged ? '≥ floor, all arrived' : 'beside it'} (${told})`,
       unit: '%',
-      met: !judged || (medianOf(own, 'inTime') >= 0.99 && own.every((outcome) => outcome.arrived === 1)),
+      met: !judged || (inTime >= theirsInTime && own.every((outcome) => outcome.arrived === 1)),
     },
   ];
 }

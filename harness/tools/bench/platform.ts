@@ -1,8 +1,11 @@
 /** Measures lists of a platform with a million devices, compared with a bare server that sends as many bytes. */
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import process from 'node:process';
+import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { simulatePlatform } from '../../../simulators/platform/index.ts';
 import { NEWEST_VERSION } from '../../contract/versions.ts';
 import { atMost, type Figure, figureAgainstFloor, inTurns, timesFloor } from '../measure/figure.ts';
@@ -23,6 +26,9 @@ export async function benchPlatform(): Promise<Figure[]> {
   await using platform = new Task<typeof tasks>(import.meta.url);
   await using bare = new Task<typeof tasks>(import.meta.url);
   const { port, startMs } = await platform.call('platform');
+  await using rows = new Task<typeof tasks>(import.meta.url);
+  // Without the command sqlite3 there is no floor, and the goal counts as missed.
+  const imported = await rows.call('importing').catch(() => Number.NaN);
   const headers = { 'x-api-key': KEY, 'service-version': NEWEST_VERSION };
   const page = (query: string) => ({ port, path: `/beta/devices${query}`, headers });
   const pages = {
@@ -60,8 +66,8 @@ export async function benchPlatform(): Promise<Figure[]> {
     cost('the last page', 'last', 1.5),
     cost('a filtered page far out', 'filtered', 3),
     cost('a page under two filters', 'combined', 3),
-    atMost('platform: memory with 1,000,000 devices', rss, 1000, 'MB'),
-    atMost('platform: seeding 1,000,000 devices', startMs / 1000, 60, 's'),
+    atMost('platform: memory with 1,000,000 devices', rss, 300, 'MB'),
+    timesFloor('platform: seeding 1,000,000 devices, floor sqlite3 .import', startMs / 1000, imported, 2, 's'),
   ];
 }
 
@@ -80,6 +86,22 @@ const tasks = {
     const body = 'x'.repeat(bytes);
     const headers = { 'content-type': 'application/json', 'content-length': bytes };
     return await listenAnywhere(createServer((_request, response) => response.writeHead(200, headers).end(body)));
+  },
+  /** Seconds in which the command sqlite3 imports the same rows, with their indexes, into memory. */
+  importing: async (): Promise<number> => {
+    using home = scratch();
+    const [db, rows] = [join(home.path, 'db'), join(home.path, 'rows.csv')];
+    await (await simulatePlatform({ devices: DEVICES, seed: 1, mqtt: false, db })).stop();
+    const sqlite = (...words: string[]): string => execFileSync('sqlite3', words, { encoding: 'utf8' });
+    // An import turns null into '', of which a unique index takes only one.
+    const schema = sqlite(
+      db,
+      "SELECT sql || ';' FROM sqlite_schema WHERE tbl_name = 'devices' AND name <> 'devices_key'",
+    );
+    sqlite(db, '.mode csv', `.output ${rows}`, 'SELECT * FROM devices');
+    const start = performance.now();
+    sqlite(':memory:', schema, '.mode csv', `.import ${rows} devices`);
+    return (performance.now() - start) / 1000;
   },
   memory: (): number => process.memoryUsage().rss,
 };

@@ -14,7 +14,7 @@ import { benchWatch } from './watch.ts';
 
 /** `*` marks benches that run only by name, because they take minutes or much memory. */
 const BENCHES: Record<string, [run: () => Promise<Figure[]>, summary: string]> = {
-  device: [benchDevice, 'appends, opening a log, delivery to 1,000 subscribers'],
+  device: [benchDevice, 'delivery to 1,000 subscribers'],
   platform: [benchPlatform, 'pages of a list of a million devices'],
   broker: [benchBroker, 'pings there and back per second'],
   fleet: [benchFleet, 'memory of all processes with 10,000 robots, idle and connected: some minutes'],
