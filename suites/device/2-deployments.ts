@@ -12,6 +12,7 @@ import {
   type Device,
   recordSuccess,
   recordTimeout,
+  restart,
   SERVED,
   STREAM,
   timeoutMs,
@@ -203,7 +204,7 @@ const failed = requirement({
   text: 'A failed deployment ends archived and is no longer on the device; it may pass through removing.',
 });
 const afterWritten = { needs: ['drive'], premises: [...CURRENT_SHOWN, 'device.events.written-first'] } as const;
-check(failed, afterWritten, async (t: Device) => {
+check(failed, { ...afterWritten, sharing: 'disruptive' }, async (t: Device) => {
   const files = [configFile('{"a":1}'), configFile('{"b":2}')];
   // Deploys first: a device that never shows a deployment, or whose files are of another machine, must not pass.
   await deployShown(t, configFile('{"c":3}'));
@@ -222,6 +223,17 @@ check(failed, afterWritten, async (t: Device) => {
   }
   // Only warns of files of a deployment that never was deployed, because no section states that they go.
   await expectInactive(t, id, files, 'failed', answered === 'deployed' ? t.must : t.should);
+  // Restarts the agent, because it may write the files of its newest deployment then, whatever became of it.
+  const staying = () => fileThatStays(t, files, (_, found) => found.some(({ inPlace }) => inPlace));
+  if (!t.capabilities.has('files') || !t.capabilities.has('restart') || (await staying())) return;
+  await restart(t);
+  // An agent that forgets the failure may try again.
+  if ((await activeState(t, id)) !== undefined) return;
+  const back = await staying();
+  t.must(back === undefined, {
+    expected: `no config file of the failed deployment ${id} on the device after a restart`,
+    actual: `${back?.filepath} is there`,
+  });
 });
 
 async function deployShown(t: Device, file: ConfigFile): Promise<Deployment> {

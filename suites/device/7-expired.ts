@@ -1,11 +1,11 @@
 /** Section 7: 410 for a cursor that is older than the earliest retained event. */
 import type { OpenEvents } from '../../harness/client/sse.ts';
-import { parseJson } from '../../harness/common/lenient.ts';
+import { isObject, parseJson } from '../../harness/common/lenient.ts';
 import { byOracle } from './oracle/explore.ts';
-import { compact, type Device, inTime, LIVE, STREAM } from './support/check.ts';
+import { compact, type Device, LIVE, STREAM } from './support/check.ts';
 import { isEventStream } from './support/requests.ts';
 import { section } from './support/section.ts';
-import { describeAnswer, describeOpen, type Streams } from './support/streams.ts';
+import { describeAnswer, describeOpen, endOf, type Streams } from './support/streams.ts';
 
 export const { requirement, check, checks } = section({ section: '7', since: '2026-11-21' });
 
@@ -18,32 +18,18 @@ const gone = requirement({
 byOracle(check, gone, { profile: 'core', needs: ['compact'], least: 'expired cursors' });
 byOracle(check, gone, { aspect: 'restart', needs: ['compact', 'restart'], least: 'expired cursors' });
 
-/** Multiple of `patienceMs` after which an answer counts as endless. */
-const ENDLESS = 6;
-
 /** Shows only member names, because values differ from run to run. */
 function formOf(body: string): string {
   const value = parseJson(body);
-  return body.trim() === '' ? 'empty' : value === undefined ? 'text' : `JSON ${membersOf(value)}`;
-}
-
-function membersOf(value: unknown): string {
-  if (Array.isArray(value)) return '[…]';
-  if (typeof value !== 'object' || value === null) return typeof value;
-  const members = Object.entries(value).map(([name, item]) =>
-    typeof item === 'object' && item !== null ? `${name} ${membersOf(item)}` : name,
-  );
-  return `{${members.sort().join(', ')}}`;
+  if (value === undefined) return body.trim() === '' ? 'empty' : 'text';
+  return `JSON ${isObject(value) ? `{${Object.keys(value).sort().join(', ')}}` : typeof value}`;
 }
 
 async function expectGone(t: Device, streams: Streams, options: OpenEvents): Promise<void> {
   const stream = await streams.try(options);
   const expected = `410 and no stream for ${describeOpen(options)}, which lies before the earliest retained event`;
   t.must(stream.status === 410 && !isEventStream(stream), { expected, actual: await describeAnswer(t, stream) });
-  const ending = inTime(t, 'answer', (within) =>
-    stream.rest({ within, atMost: ENDLESS * t.patienceMs, for: 'the end of the 410' }),
-  );
-  const body = await ending.catch((error: Error) => {
+  const body = await endOf(t, stream).catch((error: Error) => {
     t.must(false, { expected: `${expected}; the answer ends`, actual: error.message });
     return '';
   });
@@ -52,7 +38,8 @@ async function expectGone(t: Device, streams: Streams, options: OpenEvents): Pro
   await stream.close();
 }
 
-check(gone, { aspect: 'retained', profile: 'core', premises: STREAM }, async (t: Device, streams) => {
+const onceLogIsFull = { sharing: 'exclusive', turn: 'last' } as const;
+check(gone, { aspect: 'retained', profile: 'core', premises: STREAM, ...onceLogIsFull }, async (t: Device, streams) => {
   const zero = await streams.try({ after: 0 });
   if (zero.status !== 410) return t.notApplicable('no cursor is known that is certainly expired');
   // A device that answers every request with 410 must not pass.

@@ -1,5 +1,5 @@
 /** Tests the reference device; `npm run matrix` covers its variants and defects. */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Redactor } from '../../harness/common/redact.ts';
@@ -113,6 +113,32 @@ it.for([
     outcome,
     actual: expect.stringContaining('is still there'),
   });
+});
+
+it.each([
+  ['stay away', false, 'pass'],
+  ['come back', true, 'fail'],
+])('files of a failed deployment %s at a restart', async (_, isBack, outcome) => {
+  await using started = await startRobot({ fresh: true });
+  const { device } = started;
+  mkdirSync(join(folder, 'etc/robot'), { recursive: true });
+  let failed: readonly { filepath: string; content: string }[] = [];
+  const control = layered(noControl, {
+    info: async () => ({ capabilities: ['drive', 'files', 'restart'], config_root: folder }),
+    call: async (call) => {
+      if (call.name === 'stop') return device.stop().then(() => undefined);
+      const isFailed = call.name === 'deploy' && call.request.error_status === 'failed';
+      const given = (call.name === 'deploy' && call.request.config_instances) || [];
+      if (isFailed) failed = given;
+      for (const { filepath, content } of call.name === 'start' && isBack ? failed : isFailed ? [] : given)
+        writeFileSync(join(folder, filepath), content);
+      if (call.name === 'start') return device.start().then(() => undefined);
+      return call.name === 'deploy' ? device.deploy({ ...call.request, config_instances: [] }) : undefined;
+    },
+  });
+  const at = { socket: device.socketPath ?? '', attach: async () => control };
+  await using target = await openDeviceTarget({ ...at, redactor: new Redactor(), env: {} });
+  expect(await runNamed(target, 'device.deployment.failed')).toMatchObject({ outcome });
 });
 
 it('the change from replay to live is not judged where one stream is served at once', async () => {

@@ -17,7 +17,17 @@ import type { SimulatedDevice } from '../../../simulators/device/index.ts';
 import type { StoredEvent } from '../../../simulators/device/log/line.ts';
 import { publish } from '../support/drive.ts';
 import { behaviourWith, runNamed, runOn } from '../support/testing/device.ts';
-import { cutAndComeBack, deploy, openStream, PLAIN, publishSome, readCurrent, removeCurrent } from './commands.ts';
+import {
+  burstIntoReplay,
+  compactIntoBurst,
+  cutAndComeBack,
+  deploy,
+  openStream,
+  PLAIN,
+  publishSome,
+  readCurrent,
+  removeCurrent,
+} from './commands.ts';
 import { Life } from './explore.ts';
 import { Reality } from './reality.ts';
 import { compactAway, restartAgent } from './survival.ts';
@@ -205,6 +215,33 @@ it.for([
     expect(found).toEqual(finding && expect.objectContaining(finding));
   },
 );
+
+it('events come on streams with types that open in a burst', async () => {
+  const found = await departureIn((real) => burstIntoReplay(30, 4, 4, 0).run(real), losing(99), undefined, 95);
+  expect(found).toMatchObject({ id: 'device.events.types' });
+});
+
+it('events that come while the log is compacted are there after a restart', async () => {
+  const run = async (real: Reality) => {
+    for (const command of [publishSome(12), compactIntoBurst(), restartAgent('SIGTERM')]) await command.run(real);
+  };
+  expect(await departureIn(run)).toBeUndefined();
+});
+
+it('a malformed header beside a valid after may be refused, and else counts for nothing', async () => {
+  const malformed = openStream({ ...PLAIN, way: 'both', other: 'abc' });
+  const withOdd = (cursor: 'malformed' | 'none') =>
+    behaviourWith({
+      stream: ({ chooseCursor }) => ({
+        chooseCursor: (given) => (/^\d*$/.test(given.lastEventId ?? '') ? chooseCursor(given) : cursor),
+      }),
+    });
+  expect(await departureIn((real) => malformed.run(real))).toBeUndefined();
+  expect(await departureIn((real) => malformed.run(real), withOdd('malformed'))).toBeUndefined();
+  expect(await departureIn((real) => malformed.run(real), withOdd('none'))).toMatchObject({
+    id: 'device.events.after-wins',
+  });
+});
 
 it('an event of the agent itself may displace the earliest one', async () => {
   const found = await departureIn((real, device) => {

@@ -3,8 +3,18 @@ import type { Form } from '../../../harness/client/equivalent-forms.ts';
 import type { OpenEvents } from '../../../harness/client/sse.ts';
 import { defined } from '../../../harness/common/defined.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
+import { compact, type Device } from '../support/check.ts';
 import { type ConfigFile, differencesBelowRoot } from '../support/disk.ts';
-import { eventBudget, ignoreRefusal, isDeployedEvent, payloadOf, publish, readUpToDeployed } from '../support/drive.ts';
+import {
+  eventBudget,
+  ignoreRefusal,
+  isDeployedEvent,
+  type Published,
+  payloadOf,
+  publish,
+  publishUnread,
+  readUpToDeployed,
+} from '../support/drive.ts';
 import type { SeenEvent } from '../support/events.ts';
 import { CURRENT, isThrottled, request } from '../support/requests.ts';
 import { mostEvents } from '../support/retention.ts';
@@ -31,27 +41,55 @@ export const publishSome = (count: number): Command => ({
   },
 });
 
-export const burstIntoReplay = (count: number, streams: number): Command => ({
-  text: `publish twice ${count} while ${streams} streams open`,
-  isPossible: ({ t }) => mostEvents(t) >= 4,
+const hasRoom = ({ t }: Reality): boolean => mostEvents(t) >= 4;
+const burstOf = (t: Device, count: number): number =>
+  Math.max(1, Math.floor(eventBudget(t, Math.min(count, mostEvents(t) / 4))));
+
+/** `portions`: calls on each of two lanes, so that events come until the last stream has opened. */
+export const burstIntoReplay = (count: number, streams: number, portions = 1, unfiltered = 2): Command => ({
+  text: `publish twice ${portions * count} while ${streams} streams open, ${unfiltered} of them without types`,
+  isPossible: hasRoom,
   async run(real) {
     const { t } = real;
     const since = Date.now();
-    const portion = Math.max(1, Math.floor(eventBudget(t, Math.min(count, mostEvents(t) / 4))));
+    const most = burstOf(t, portions * count);
+    const portion = Math.ceil(most / portions);
     const after = real.retained();
-    const bursts = Promise.all([publish(t, portion), publish(t, portion)]);
+    const lane = async (): Promise<Published[]> => {
+      const all: Published[] = [];
+      for (let left = most; left >= portion; left -= portion) all.push(await publish(t, portion));
+      return all;
+    };
+    const bursts = Promise.all([lane(), lane()]);
     bursts.catch(() => {});
     for (let n = 0; n < streams; n += 1) {
       const [way, cursor] =
         n % 2 === 0 ? (['after', { after }] as const) : (['header', { lastEventId: after }] as const);
-      await real.open({ way, options: { ...cursor, ...(n > 1 && { types: TYPES.both }) }, after });
+      await real.open({ way, options: { ...cursor, ...(n >= unfiltered && { types: TYPES.both }) }, after });
     }
-    const [one, other] = await bursts;
-    const { first } = one.first < other.first ? one : other;
-    const { last, at } = one.last > other.last ? one : other;
+    const all = (await bursts).flat();
+    const { first } = all.reduce((one, other) => (one.first < other.first ? one : other));
+    const { last, at } = all.reduce((one, other) => (one.last > other.last ? one : other));
     if (real.clients.some(({ stays, judged }) => !stays && judged === 0)) t.saw('replays into bursts');
     // One range of events, because a device may interleave or merge concurrent calls.
-    await real.settle({ first, last, count: Math.min(2 * portion, Number(last - first) + 1), at }, since);
+    await real.settle({ first, last, count: Math.min(all.length * portion, Number(last - first) + 1), at }, since);
+  },
+});
+
+/** Without streams, because one that lags may end, and find that events which it lacks are gone. */
+export const compactIntoBurst = (): Command => ({
+  text: 'publish 60 while the log is compacted',
+  isPossible: (real) => hasRoom(real) && hasCapabilities('compact')(real) && real.t.info.compact_restarts !== true,
+  async run(real) {
+    const { t, ledger } = real;
+    await real.closeAll();
+    const publishing = publishUnread(t, burstOf(t, 60)).catch(ignoreRefusal);
+    const [left] = await Promise.all([compact(t).catch(ignoreRefusal), publishing]);
+    const { earliest } = left ?? ledger;
+    if (earliest > ledger.earliest) ledger.earliest = earliest;
+    if (earliest > ledger.closed) ledger.skip({ first: ledger.closed + 1n, last: earliest, count: 0 });
+    await real.openStaying(ledger.closed);
+    await publishSome(1).run(real);
   },
 });
 
@@ -59,7 +97,8 @@ export const burstIntoReplay = (count: number, streams: number): Command => ({
 export interface Opening {
   back: number;
   way: 'after' | 'header' | 'both' | 'none';
-  other: number;
+  /** Steps back of the header beside `after`; a text is a malformed header, which a device may refuse or ignore. */
+  other: number | string;
   types: keyof typeof TYPES;
   accept: string | undefined;
   coding: string | undefined;
@@ -78,7 +117,8 @@ const TYPES = {
 } as const;
 
 export function openStream({ back, way, other, types, accept, coding, used, form }: Opening): Command {
-  const cursor = way === 'none' ? 'no cursor' : `${way} ${back} back${way === 'both' ? `, header ${other} back` : ''}`;
+  const header = typeof other === 'number' ? `${other} back` : other;
+  const cursor = way === 'none' ? 'no cursor' : `${way} ${back} back${way === 'both' ? `, header ${header}` : ''}`;
   const filter = types === 'all' ? '' : `, types ${types}`;
   const how = [...(used ? ['used connection'] : []), ...(form === undefined ? [] : [form.name])];
   return {
@@ -86,15 +126,22 @@ export function openStream({ back, way, other, types, accept, coding, used, form
     async run(real) {
       const { ledger, t } = real;
       const after = way === 'none' ? ledger.closed : ledger.cursorAt(back);
+      const beside = typeof other === 'number' ? ledger.cursorAt(other) : other;
       const options: OpenEvents = {
         ...(way === 'after' || way === 'both' ? { after } : {}),
-        ...(way === 'header' ? { lastEventId: after } : way === 'both' ? { lastEventId: ledger.cursorAt(other) } : {}),
+        ...(way === 'header' ? { lastEventId: after } : way === 'both' ? { lastEventId: beside } : {}),
         ...defined({ types: TYPES[types] }),
         headers: { accept, 'accept-encoding': coding },
       };
       const http = t.http.with({ keepsAlive: used, form });
       if (used) await request(t, { path: CURRENT }, 'an answer before the connection is used again', http);
-      await real.open({ way, options, after, http, mayRefuse: types === 'near' || types === 'unknown' });
+      await real.open({
+        way,
+        options,
+        after,
+        http,
+        mayRefuse: types === 'near' || types === 'unknown' || typeof other === 'string',
+      });
       await real.catchUp(ledger.closed);
     },
   };
@@ -110,21 +157,6 @@ export const PLAIN: Opening = {
   used: false,
   form: undefined,
 };
-
-export const openMany = (): Command => ({
-  text: `open and leave ${BATCHES * AT_ONCE} streams`,
-  isPossible: ({ t }) => !t.session.isSmall && !t.session.isSlow('answer'),
-  async run({ streams }) {
-    for (let batch = 0; batch < BATCHES; batch += 1) {
-      const open = () => streams.tryAnother({ types: ['deployment.deployed'] });
-      const opened = await Promise.all(Array.from({ length: AT_ONCE }, open));
-      await Promise.all(opened.map((stream) => stream?.close()));
-    }
-  },
-});
-
-const BATCHES = 10;
-const AT_ONCE = 11;
 
 export const passTime = (): Command => ({
   text: 'pass time',

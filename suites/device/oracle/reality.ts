@@ -11,7 +11,7 @@ import { distinct, eventsOf } from '../support/events.ts';
 import { LOG_STATE } from '../support/log-state.ts';
 import { isEventStream, isThrottled } from '../support/requests.ts';
 import { eventsAfter, mayBeGone, mostEvents, retainedFrom } from '../support/retention.ts';
-import { describeOpen, type Streams } from '../support/streams.ts';
+import { describeOpen, endOf, type Streams } from '../support/streams.ts';
 import type { Subscription } from '../support/subscription.ts';
 import { CurrentDeployment, type Window } from './current.ts';
 import { decides, type OtherDifference, type Situation, type Way } from './decides.ts';
@@ -165,7 +165,7 @@ export class Reality {
     // Counts no refusal that may be right, because it decides nothing.
     if (status === 200 || !mayBeExpired) {
       if (client.isOwed) t.saw(`streams by ${way}`);
-      if (asking.mayRefuse === true) t.saw('filters by unknown types');
+      if (asking.mayRefuse === true && options.types !== undefined) t.saw('filters by unknown types');
       if (options.types !== undefined) t.saw('filtered streams');
     }
     // Counts no refusal, which an event of the agent's own may explain, and no log that is still whole.
@@ -194,6 +194,11 @@ export class Reality {
       const what = status === 410 && t.capabilities.has('compact') ? 'refused' : 'not served';
       return this.departs(what, { expected: '200 and an event stream', actual }, client);
     }
+    if (status === 410 && fate === 'expired')
+      await endOf(t, stream).catch(({ message }: Error) => {
+        t.signal.throwIfAborted();
+        this.departs('served though gone', { expected: 'a 410 that ends', actual: message }, client);
+      });
     const coding = stream.headers['content-encoding']?.toLowerCase();
     const isFollowed = options.cutAfterBytes === undefined && (!isCoded(coding) || CODINGS.has(coding ?? ''));
     if (status === 200 && isFollowed) this.clients.push(client);

@@ -11,13 +11,13 @@ import type { Device } from '../support/check.ts';
 import {
   burstIntoReplay,
   type Command,
+  compactIntoBurst,
   cutAndComeBack,
   deploy,
   leave,
   type Opening,
   openExpired,
   openFuture,
-  openMany,
   openStream,
   openZero,
   PLAIN,
@@ -83,6 +83,7 @@ const plain = (paths: readonly string[]): Command[] => [
   openStream({ ...PLAIN, way: 'none', accept: undefined }),
   openStream({ ...PLAIN, types: 'deployed' }),
   openStream({ ...PLAIN, way: 'both', other: 1, types: 'removed' }),
+  openStream({ ...PLAIN, way: 'both', other: 'abc' }),
   publishSome(3),
   restartAgent('SIGTERM'),
   deploy({ config_instances: contents(paths, 102) }),
@@ -160,7 +161,7 @@ const DIRECTED: readonly ((paths: readonly string[], share: number) => Command[]
     DEPLOYMENT_ERROR_STATUSES.flatMap((error_status) =>
       DEPLOYMENT_ACTIVITY_STATUSES.map((activity_status) => deploy({ activity_status, error_status })),
     ),
-  () => [publishSome(10), burstIntoReplay(60, 4), publishSome(1)],
+  () => [publishSome(10), burstIntoReplay(60, 4), burstIntoReplay(30, 6, 4, 0), publishSome(1)],
   () => [
     publishSome(12),
     ...WAYS_IN_FORMS.flatMap(([way, form, filtered], n) => [
@@ -179,14 +180,13 @@ const DIRECTED: readonly ((paths: readonly string[], share: number) => Command[]
     publishSome(3),
   ],
   () => [publishSome(12), ...[0, 150, 333, 700, 1400].map((bytes) => cutAndComeBack(8, bytes))],
-  () => [openMany(), publishSome(2), openStream(PLAIN)],
   () => [
     publishSome(12),
     compactLog(),
     compactLog({ isLast: true }),
     restartAgent('SIGTERM', 'restarts after a compaction'),
   ],
-  () => [publishSome(150), restartAgent('SIGTERM', 'restarts of a long log')],
+  () => [compactIntoBurst(), publishSome(150), restartAgent('SIGTERM', 'restarts of a long log')],
 ];
 
 const anyDeployment = (paths: readonly string[]): fc.Arbitrary<ControlDeployment> => {

@@ -54,6 +54,7 @@ export const compactAway = (): Command => ({
       const many = countWithin(wanted, t.session.typicalMs('publish'), FILLING_MS);
       if (!t.session.publishesSlowly) {
         const unread = await publishUnread(t, many);
+        await expectNoGap(real, ledger.closed, unread.first);
         ledger.skip(unread);
         const left = unread.last - unread.first + 1n;
         const [expected, actual] = [`ids for ${many} events from ${unread.first} on`, `${left} up to ${unread.last}`];
@@ -68,6 +69,17 @@ export const compactAway = (): Command => ({
     await publishSome(3).run(real);
   },
 });
+
+/** Asks twice, because the agent may compact its log just then. `next`: an event after the cursor. */
+async function expectNoGap(real: Reality, after: bigint, next: bigint, triesLeft = 1): Promise<void> {
+  const stream = await real.streams.tryAnother({ after, cutAfterBytes: OLDEST_BYTES });
+  if (stream?.status !== 200) return await stream?.close();
+  const [first] = await real.streams.follow(stream).drain(next);
+  if (after === 0n || first === undefined || first.id <= next) return;
+  if (triesLeft > 0) return expectNoGap(real, after, next, triesLeft - 1);
+  const expected = `410 for after=${after}, or a replay that holds event ${next}`;
+  real.departs('served though gone', { expected, actual: `200, and event ${first.id} first` });
+}
 
 /** Retention in events above which growing batches fill the log, because it may be nearly full already. */
 const LONG_LOG = 2000;

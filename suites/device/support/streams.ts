@@ -43,6 +43,7 @@ export class Streams {
   readonly #waitsForOthers: boolean;
   readonly #opened = new Map<HeldStream, OpenEvents>();
   #throttled = false;
+  #lacksOne = false;
   makeRoom: () => Promise<boolean> = async () => false;
 
   constructor(t: Device, waitsForOthers: boolean) {
@@ -58,9 +59,9 @@ export class Streams {
 
   async openAnother(options: OpenEvents): Promise<Subscription | undefined> {
     const stream = await this.tryAnother(options);
-    if (stream === undefined) return void this.#t.note(servesFew(this.#count));
-    await expectServed(this.#t, stream, options);
-    return this.follow(stream);
+    if (stream === undefined) this.#lacksOne = true;
+    else await expectServed(this.#t, stream, options);
+    return stream && this.follow(stream);
   }
 
   follow(stream: EventStream, http?: HttpClient): Subscription {
@@ -115,7 +116,10 @@ export class Streams {
   async [Symbol.asyncDispose](): Promise<void> {
     const opened = [...this.#opened.keys()];
     await Promise.all(opened.map((stream) => stream.close()));
-    this.#t.session.get(OPEN_STREAMS).remove(opened);
+    const all = this.#t.session.get(OPEN_STREAMS);
+    all.remove(opened);
+    // Tells the number at the end, because other streams may be served after the one that is refused.
+    if (this.#lacksOne) this.#t.note(servesFew(all.most));
   }
 
   get #count(): number {
@@ -135,6 +139,7 @@ export class Streams {
         needed && (othersAreOpen() ? this.#waitsForOthers : all.justClosed(Math.max(noticedMs(t), lateMs()))),
       cannotClear: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),
       discard: (refused) => refused.close(),
+      quota: t.session.gate('streams'),
     });
     let stream: S;
     do {
@@ -207,6 +212,12 @@ async function expectServed(t: Device, stream: EventStream, options: OpenEvents)
     actual: await describeAnswer(t, stream),
   });
 }
+
+/** Multiple of `patienceMs` after which an answer counts as endless. */
+const ENDLESS = 6;
+
+export const endOf = (t: Device, stream: EventStream): Promise<string> =>
+  inTime(t, 'answer', (within) => stream.rest({ within, atMost: ENDLESS * t.patienceMs, for: 'the end of the 410' }));
 
 export async function describeAnswer(t: Device, stream: EventStream): Promise<string> {
   const ending = (within: number) => stream.rest({ within, atMost: within, for: 'the end of the answer' });
