@@ -1,7 +1,7 @@
 /** Sections 5 and 9: served and refused API versions and API keys. */
 import { SUPPORTED_CODENAMES, SUPPORTED_VERSIONS, versionNamed } from '../../harness/contract/versions.ts';
 import { byExploring, ofCodename } from './oracle/checks.ts';
-import { isPing } from './oracle/decides.ts';
+import { isPing, isRead } from './oracle/decides.ts';
 import type { Comparison } from './oracle/differences.ts';
 import { type Platform, section } from './support/check.ts';
 import { getList, servedCollections } from './support/lists.ts';
@@ -57,7 +57,6 @@ export const endOfLife = requirement({
   clause: 'Initial release; no longer supported.',
   text: 'Versions that are no longer supported are refused with a 4xx.',
 });
-const isRead = ({ exchange }: Comparison): boolean => exchange.operation.method === 'GET';
 const ofReads = { isMeant: isRead, part: 'refusals' } as const;
 const ofWrites = {
   needs: ['write'],

@@ -72,7 +72,7 @@ async function decided(t: Platform, { id, level }: Requirement, checkId: string,
   t.saw('cells', comparisons.length);
   for (const [what, count] of model.counts) t.saw(what, count);
   t.saw('requests', budget.requests);
-  for (const note of notes) t.note(note);
+  for (const note of notes.splice(0)) t.note(note);
   const observed = explorer.observed.get(checkId);
   if (observed !== undefined) t.observe(...observed);
   const rank = (each: Comparison): number => LEVELS.indexOf(decide(each).level);

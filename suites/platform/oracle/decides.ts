@@ -26,6 +26,7 @@ const [must, should] = [rowsOf('MUST'), rowsOf('SHOULD')];
 const PAGE = ['limit', 'offset', 'refused', 'error', 'size', 'more', 'count', 'items', 'envelope'] as const;
 const REFUSAL = ['served', 'unrefused'] as const;
 export const isPing = ({ exchange }: Comparison): boolean => exchange.operation.id === 'pingDevice';
+export const isRead = ({ exchange }: Comparison): boolean => exchange.operation.method === 'GET';
 /** Excludes a list below a resource, which is no collection (section 4.2). */
 const isList = ({ exchange: { operation } }: Comparison): boolean => operation.list === true && operation.sub !== true;
 const isLimited = ({ exchange }: Comparison): boolean => exchange.key === 'limited';
@@ -40,6 +41,7 @@ const ROWS: readonly Row[] = [
   must('platform.auth.key-wrong', 'served', { also: ({ exchange }) => isWrong(exchange.key) }),
   should('platform.auth.key-wrong', 'unrefused', { also: ({ exchange }) => isWrong(exchange.key) }),
   must('platform.auth.scope', 'served', { also: (each) => isLimited(each) && isPing(each) }),
+  must('platform.auth.scope', 'served', { member: / it was refused with/, also: isLimited }),
   should('platform.auth.scope', ['served', 'refused', 'unrefused'], { also: isLimited }),
   should('platform.version.end-of-life', REFUSAL, { member: /end of life$/ }),
   should('platform.version.malformed', REFUSAL, { member: /malformed$/ }),
@@ -76,7 +78,7 @@ const ROWS: readonly Row[] = [
   should('platform.list.filtered', 'refused', { member: /^\?/, also: isList }),
   should('platform.resource.same', 'refused', { member: /^\?/ }),
   must('platform.version.supported', ['refused', 'silent']),
-  must('platform.version.supported', 'error', { also: ({ exchange }) => exchange.operation.method === 'GET' }),
+  must('platform.version.supported', 'error', { also: isRead }),
   should('platform.group.tree', 'error', { member: / at once$/ }),
   should(['platform.robust.fields', 'platform.group.tree'], 'error', {
     also: ({ exchange }) => JSON.stringify(exchange.body ?? '').includes('group'),
@@ -111,11 +113,9 @@ const ROWS: readonly Row[] = [
   should('platform.timestamps', 'timestamp', { member: /without a zone$/ }),
   must('platform.timestamps', 'timestamp'),
   // Section 4.2 shows no answer to a write.
-  should('platform.list.items', 'value', {
-    member: /^\/object$/,
-    also: ({ exchange }) => exchange.operation.method !== 'GET',
-  }),
+  should('platform.list.items', 'value', { member: /^\/object$/, also: (each) => !isRead(each) }),
   must('platform.list.items', 'value', { member: /\/object$/ }),
+  must('platform.version.supported', 'value', { member: /^\/id$/, also: isRead }),
   // A change may be answered with the value from before it.
   should('platform.resource.same', 'value', {
     also: ({ exchange: { ids, body }, path }) => ids.length > 0 && path.slice(1) in Object(body),

@@ -97,6 +97,8 @@ async function onTarget(ex: Explorer, world: World): Promise<void> {
   if (first.members.get('target_status')?.value !== 'deployed') await writes.act(VERSION, first, 'deploy');
   if (!(await waitForTarget(ex, first, (target) => target === 'deployed'))) return;
   await refusesNull(ex, world, device);
+  // A staged deployment is newer, and no target.
+  await deployAny(world, device, undefined, ['staged']);
   const why = 'it is the current target of the device';
   const second = await accepts(ex, world, { device, parent: first.id, control: undefined, why });
   if (second === undefined) return;

@@ -110,17 +110,28 @@ export function filtersAndOrders(ex: Explorer): Ask[] {
       const version = ex.draw.one(ex.versions.filter((each) => inVersion(span, each) && ex.has(each, operation)));
       return version === undefined ? [] : [page(version, 100, ...given)];
     };
-    const values = (name: string): unknown[] => (list.reference?.items ?? []).map((item) => item[name] ?? UNKNOWN);
-    const unlikeTheFirst = ([first, ...others]: unknown[]): unknown => others.find((each) => each !== first) ?? first;
+    const values = (name: string): unknown[] => (list.reference?.items ?? []).map((item) => item[name] || UNKNOWN);
+    const rarestAndMostFrequent = (name: string): string[] => {
+      const groups = [...Map.groupBy(values(name), String)].toSorted(([, one], [, other]) => one.length - other.length);
+      return [...groups.slice(0, 1), ...groups.slice(-1)].map(([value]) => value);
+    };
+    const any = (name: string) => [name, String(ex.draw.one(values(name)) ?? UNKNOWN)] as const;
     const expansions = Object.entries(RESOURCES[kind].expansions).filter(([, span]) => inVersion(span, ex.newest));
     return [
       ...expansions.map(([expand]) => askFor(operation, ex.newest, [], { query: pairs({ limit: 100, expand }) })),
       ...Object.entries(filters)
         .filter(([name]) => list.filters.has(name))
         .flatMap(([name, span]) => [
-          ...with100(span, [name, String(ex.draw.one(values(name)) ?? UNKNOWN)]),
-          page(ex.newest, 1, [name, String(unlikeTheFirst(values(name)))]),
+          ...with100(span, any(name)),
+          ...rarestAndMostFrequent(name).map((value) => page(ex.newest, 1, [name, value])),
+          ...ex.versions.flatMap((version) =>
+            (span.values?.(version) ?? [])
+              .filter((value) => inVersion(span, version) && values(name).includes(value))
+              .map((value) => page(version, 100, [name, value])),
+          ),
         ]),
+      page(ex.newest, 100, ...ex.draw.some([...list.filters.keys()], 2).map(any)),
+      ...(list.orders && 'status' in orders ? [page(ex.newest, 100, ['order_by', 'status:asc,id:desc'])] : []),
       ...Object.entries(list.orders ? { id: {}, created_at: {}, ...orders } : {}).flatMap(([name, span]) => [
         ...['asc', 'desc'].flatMap((direction) => with100(span, ['order_by', `${name}:${direction}`])),
         ...with100(span, ['order_by', `${name}:asc`], ['offset', middle]),

@@ -381,7 +381,39 @@ it.each<[string, number, string, number | undefined, number, number]>([
 });
 
 it.each([
-  ['at once', 0, 39, 1],
+  ['expands', [201, 201], ['/parent/id']],
+  ['refuses expansions', [201, 400, 201, 201], []],
+])('a platform that %s in writes is asked for them once it has served the write', async (_, statuses, found) => {
+  const sent: string[] = [];
+  const ex = explorerOf(({ query, body }) => {
+    const expanded = query.length > 0 && { parent: { object: 'group', id: 'grp_old' } };
+    const id = `grp_${sent.push(query.join())}`;
+    const json = { object: 'group', id, name: Object(body).name, parent_id: 'grp_up', ...expanded };
+    return { status: statuses[sent.length - 1] ?? 500, json };
+  });
+  const writes = new Writes(ex, 'mark');
+  while (sent.length < statuses.length) await writes.group('grp_up');
+  expect(sent.map((query) => query !== '')).toEqual(statuses.map((_, at) => at === 1));
+  expect([...ex.found.values()].map(({ path }) => path)).toEqual(found);
+});
+
+it('asks once for each deployment to be archived', async () => {
+  const asked: Ask[] = [];
+  const ex = explorerOf((ask) => ({ status: asked.push(ask) && 409 }));
+  for (const id of ['dpl_1', 'dpl_2']) ex.model.made(id, 'deployment');
+  const writes = new Writes(ex, 'mark');
+  for (const _ of ['first', 'again']) await writes.tidy();
+  expect(asked.map(({ ids }) => ids)).toEqual([['dpl_1'], ['dpl_2']]);
+});
+
+it('a read by an id that shows another record is no answer to it, however rarely', async () => {
+  const ex = explorerOf(() => ({ status: 200, json: { object: 'device', id: 'dvc_2' } }));
+  await ex.look(askFor(operation('getDevice'), NEWEST_VERSION, ['dvc_1']));
+  expect([...ex.found.values()].map((each) => [each.path, decide(each).level])).toEqual([['/id', 'MUST']]);
+});
+
+it.each([
+  ['at once', 0, 57, 1],
   ['when their time is over', 1, 4, 0],
 ])('pings that time out %s', async (_, share, due, found) => {
   let pinged = 0;

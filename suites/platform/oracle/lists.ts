@@ -208,7 +208,12 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
     const expected = `${due[offset + wrong]?.id} at place ${offset + wrong} of the list`;
     judgement.hold(wrong < 0, 'items', '/data place', expected, data[wrong]?.id, UNSURE);
   } else if (list.orders) {
-    const wrong = data.findIndex((item, place) => place > 0 && compared(data[place - 1] as Shown, item, order) > 0);
+    const wrongBy = (terms: string): number =>
+      data.findIndex((item, place) => place > 0 && compared(data[place - 1] as Shown, item, terms) > 0);
+    const [main = order, ...further] = order.split(',');
+    // A platform may take one field alone, and none of several.
+    if (further.length > 0 && wrongBy(main) > 0) return;
+    const wrong = wrongBy(order);
     const actual = `${data[wrong - 1]?.id} before ${data[wrong]?.id}`;
     judgement.hold(wrong < 1, 'order', '/data', `items by ${order}`, actual, UNSURE);
     const [first, last] = [data[0], data.at(-1)] as (Shown | undefined)[];
@@ -222,16 +227,19 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
   }
 }
 
-/** Compares by the first term of `order_by`; 0 for names that collations order differently. */
+/** Compares by `order_by`, further terms only between equal texts; 0 for names that collations order differently. */
 function compared(one: Shown, other: Shown, order: string): number {
-  const [field = '', direction = 'desc'] = (order.split(',')[0] ?? '').split(':');
+  const [term = '', ...further] = order.split(',');
+  const [field = '', direction = 'desc'] = term.split(':');
+  const isTime = field.endsWith('_at');
   // Compares ids without their common prefix, but no numbers, which may be in order of their value.
   const [left, right] = [one, other].map(({ [field]: value }) =>
     field === 'id' ? String(value).replace(/^.*_(?=.*[a-z])/, '') : value,
   );
-  if (typeof left !== 'string' || typeof right !== 'string' || isSame(left, right)) return 0;
+  if (typeof left !== 'string' || typeof right !== 'string') return 0;
+  if (further.length > 0 && left === right && !isTime) return compared(one, other, further.join());
+  if (isSame(left, right)) return 0;
   if (field === 'id' && left.length !== right.length) return 0;
-  const isTime = field.endsWith('_at');
   if (!isTime && !(PLAIN.test(left) && PLAIN.test(right))) return 0;
   const ascending = isTime ? instantOf(left) - instantOf(right) : left < right ? -1 : 1;
   return direction === 'asc' ? ascending : -ascending;

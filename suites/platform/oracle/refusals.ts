@@ -174,7 +174,8 @@ function formOf(exchange: Exchange): string {
   const expansions = query.filter(isExpand);
   if (others.length === 1 && expansions.length === 1 && expansions[0]?.[1] === 'total_count') return 'plain';
   const values = expansions.map(([, value]) => value).sort();
-  // A filter may refuse a value that no record can have.
-  const unknown = query.some(([, value]) => value === UNKNOWN) ? ' of nothing' : '';
-  return others.map((name) => (name.startsWith('expand') ? `${name}=${values.join()}` : name)).join('&') + unknown;
+  // A filter may refuse a value that no record can have, and an order several fields.
+  const isSeveral = valuesOf(exchange, 'order_by').some((value) => value.includes(','));
+  const odd = query.some(([, value]) => value === UNKNOWN) ? ' of nothing' : isSeveral ? ' of several' : '';
+  return others.map((name) => (name.startsWith('expand') ? `${name}=${values.join()}` : name)).join('&') + odd;
 }

@@ -96,7 +96,8 @@ class OneResource {
     const { id } = this.#item;
     const { due } = this.#place;
     if (due !== undefined) this.#hold(id === due, 'value', 'id', `id ${due}`, id);
-    if (due !== undefined && id !== due) return;
+    // A write may change other resources too, and its answer cannot be read again.
+    if ((due !== undefined && id !== due) || this.#place.name.endsWith(' in a write')) return;
     const { expansions } = RESOURCES[this.#kind];
     this.#object();
     this.#own();
@@ -300,8 +301,9 @@ class OneResource {
 
   #expanded(name: string, below: readonly string[]): void {
     const [value, { exchange, model, version }] = [this.#item[name] ?? undefined, this.#answer];
-    // An expansion may need a scope that the key lacks.
-    if (value === undefined && exchange.key === 'limited') return;
+    // An expansion may need a scope that the key lacks, and a write may expand nothing.
+    const isOpen = exchange.key === 'limited' ? value === undefined : this.#place.name === 'write';
+    if (isOpen && typeof value !== 'object') return;
     const { kind, many } = RESOURCES[this.#kind].expansions[name] ?? {};
     const isPromised = model.serves(kind, version) && model.notations.has(notationOf(exchange));
     const id = NAMED_BY[name];

@@ -132,7 +132,7 @@ async function sameAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   return { ...suspect, exchange };
 }
 
-const isDenied = ({ status }: Exchange): boolean => status === 401 || status === 403;
+export const isDenied = ({ status }: Exchange): boolean => status === 401 || status === 403;
 
 const sameIn = (ex: Explorer, suspect: Difference, exchange: Exchange): Difference | undefined =>
   ex.judge(exchange).find((each) => causeOf(each) === causeOf(suspect) && each.id === suspect.id);
@@ -173,6 +173,11 @@ async function listAgain(ex: Explorer, suspect: Difference): Promise<Difference 
     return list.reference && `${list.reference.ids.join()} ${requested?.join()}`;
   };
   const before = await reference();
+  const [[filter = '', value] = []] = filtersOf(suspect.exchange);
+  const other = list.reference?.items.map(({ [filter]: each }) => String(each)).find((each) => each !== value);
+  const others = suspect.exchange.query.map(([name, each]) => [name, name === filter ? (other ?? '') : each] as const);
+  // Asks for another value before, because a cache may take one for the other.
+  if (value !== undefined && other !== undefined) await ex.send({ ...askOf(suspect.exchange), query: others });
   const exchange = await ex.send(askOf(suspect.exchange));
   const query = [...suspect.exchange.query.filter(([name]) => !PAGE.has(name)), ['limit', '100'] as const];
   const isFiltered = suspect.what !== 'filter' && filtersOf(suspect.exchange).length > 0;

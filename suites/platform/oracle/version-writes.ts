@@ -13,7 +13,7 @@ import { readAll, readRecord, type World } from './world.ts';
 export async function* whatVersionsBrought(ex: Explorer, world: World): AsyncGenerator<void, void> {
   const parts = [
     ...[derivedPaths, yamlContents, yamlBefore, keptSlugs, groupsOfDevices, circles, unknownReferences, replacement],
-    ...[groupsAtOnce, parents, ends, wrongFields, names, longDescription],
+    ...[createdAtOnce, groupsAtOnce, parents, ends, wrongFields, names, longDescription],
   ];
   for (const part of parts) {
     if (ex.budget.isLate) return;
@@ -45,12 +45,15 @@ async function derivedPaths(ex: Explorer, { writes, types: [type], parts }: Worl
   const version = versionNamed('everglades');
   if (type === undefined || !ex.versions.includes(version)) return;
   const given = await writes.schema(version, type);
-  const derived = [await writes.schema(version, type, { slots: 0 }), await writes.schema(version, type, { slots: 0 })];
+  const documents = writes.bodies.get('createConfigSchema')?.['documents'];
+  const derived: (KnownRecord | undefined)[] = [];
+  for (const more of [{}, {}, { documents }]) derived.push(await writes.schema(version, type, { slots: 0, ...more }));
   const two = await writes.schema(version, type, { slots: 2 });
   for (const each of [given, two]) if (each !== undefined) await readRecord(ex, each, version);
   const { value: slots, seen: earlier } = given?.members.get('instance_slots') ?? {};
   for (const schema of derived) {
-    const exchange = schema && (await readRecord(ex, schema, version));
+    // A platform may answer equal documents with the schema that has them.
+    const exchange = schema && schema.id !== given?.id ? await readRecord(ex, schema, version) : undefined;
     if (exchange === undefined || !ok(exchange)) continue;
     const [path] = pathsIn((exchange.json as { instance_slots?: unknown } | undefined)?.instance_slots);
     const isDerived = typeof path === 'string' && path !== '' && !pathsIn(slots).includes(path);
@@ -192,6 +195,18 @@ async function wrongFields(ex: Explorer, { writes }: World): Promise<void> {
     askFor(operation(id), ex.newest, [], { body: put(writes.renewed(body), place, other) }),
   );
   await readAll(ex, asks, (ask) => ex.write(ask));
+}
+
+/** Each record has an id of its own (section 2.6); deployments are left out, because one replaces another. */
+async function createdAtOnce(ex: Explorer, { writes }: World): Promise<void> {
+  for (const [id, body] of writes.bodies) {
+    if (id === 'createDeployment') continue;
+    const asks = [1, 2, 3].map(() => askFor(operation(id), ex.newest, [], { body: writes.renewed(body) }));
+    const made = (await Promise.all(asks.map((ask) => ex.write(ask)))).filter(ok);
+    const ids = made.flatMap(({ json }) => (json as { id?: string } | undefined)?.id ?? []);
+    for (const last of made.slice(-1))
+      ex.hold(last, new Set(ids).size === ids.length, 'twice', '/id at once', 'an id for each record', ids.join());
+  }
 }
 
 async function unknownReferences(ex: Explorer, { writes }: World): Promise<void> {

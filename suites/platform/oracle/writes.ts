@@ -1,18 +1,15 @@
+import { inVersion } from '../../../harness/contract/platform/operation.ts';
+import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { atLeast, NAMES_BY_DIALECT, type SupportedVersion } from '../../../harness/contract/versions.ts';
-import { ok } from '../support/requests.ts';
-import { askFor, type Exchange } from './exchange.ts';
+import { ok, refused } from '../support/requests.ts';
+import { type Ask, askFor, type Exchange } from './exchange.ts';
 import { type Explorer, operation } from './explorer.ts';
 import { HOLDINGS } from './kinds.ts';
 import type { KnownRecord } from './model.ts';
 
 type Body = Record<string, unknown>;
 
-interface SchemaOptions {
-  /** Number of slots; for none, the server derives a path. */
-  slots?: number;
-  format?: 'json' | 'yaml';
-  instanceFormat?: 'json' | 'yaml';
-}
+type Format = 'json' | 'yaml';
 
 export class Writes {
   readonly ex: Explorer;
@@ -23,6 +20,7 @@ export class Writes {
   /** Parent that the platform shows for a group at the top. */
   #top: { value: unknown } | undefined;
   readonly bodies = new Map<string, Body>();
+  readonly #tidied = new Set<KnownRecord>();
 
   constructor(ex: Explorer, mark: string) {
     this.ex = ex;
@@ -40,7 +38,12 @@ export class Writes {
 
   /** `ids`: of the record that the request changes; none for a new record. */
   async #post(id: string, version: string, body: Body, predicted = body, ids: readonly string[] = []) {
-    const exchange = await this.ex.write(askFor(operation(id), version, ids, { body }), predicted);
+    const ask = askFor(operation(id), version, ids, { body });
+    const query = this.#expansionsOf(ask);
+    let exchange = await this.ex.write({ ...ask, query }, predicted);
+    if (query.length > 0 && refused(exchange)) exchange = await this.ex.write(ask, predicted);
+    // Only the expansions explain that refusal.
+    if (exchange.query.length < query.length && ok(exchange)) this.ex.model.served.add(`${id} plain`);
     this.last = exchange;
     if (ok(exchange)) {
       if (ids.length === 0 && version === this.ex.newest) this.bodies.set(id, body);
@@ -53,6 +56,17 @@ export class Writes {
     // A change may be refused for the state of its record.
     if (ids.length === 0 && !lacking.has(id) && !isExplained) lacking.set(id, exchange);
     return undefined;
+  }
+
+  /** Asks for expansions only where the same write was served without. */
+  #expansionsOf({ operation: { id, kind }, version, body }: Ask): Ask['query'] {
+    const { model, draw } = this.ex;
+    if (kind === undefined || !model.served.has(`${id} ${version}`) || model.served.has(`${id} plain`)) return [];
+    const { expansions } = RESOURCES[kind];
+    const isMeant = (name: string) =>
+      inVersion(expansions[name] ?? {}, version as SupportedVersion) && !name.startsWith('current_');
+    const names = Object.keys(body as Body).length === 0 ? [] : Object.keys(expansions).filter(isMeant);
+    return draw.some(names, model.notations.has('repeated') ? names.length : 1).map((name) => ['expand', name]);
   }
 
   renewed(body: Body): Body {
@@ -72,7 +86,12 @@ export class Writes {
     return this.#post('createConfigType', version, { name, slug: isNatural ? name : this.name() }, { name });
   }
 
-  async schema(version: string, type: KnownRecord, options: SchemaOptions = {}): Promise<KnownRecord | undefined> {
+  /** `slots`: number of slots; for none, the server derives a path. */
+  async schema(
+    version: string,
+    type: KnownRecord,
+    options: { slots?: number; format?: Format; instanceFormat?: Format; documents?: unknown } = {},
+  ): Promise<KnownRecord | undefined> {
     const { slots = 1, format = 'json', instanceFormat = 'json' } = options;
     const hasSlots = atLeast(version as SupportedVersion, 'everglades');
     const root = NAMES_BY_DIALECT[this.ex.t.versionHeader.startsWith('Miru') ? 'miru' : 'spec'].configRoot;
@@ -83,22 +102,23 @@ export class Writes {
       filepath,
       required: true,
     }));
-    const schema = { $schema: JSON_SCHEMA, title: this.name(), type: 'object' };
+    const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', title: this.name(), type: 'object' };
     const lines = Object.entries(schema).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`);
     const document = { name: `schema.${format}`, data: format === 'json' ? JSON.stringify(schema) : lines.join('') };
+    const { documents = [document] } = options;
     const [filepath] = paths;
     const body = {
       config_type_ref: { id: type.id },
       language: 'jsonschema',
       format,
-      documents: [document],
+      documents,
       ...(slots > 0 && (hasSlots ? { instance_slots } : { instance_filepath: filepath })),
       ...(hasSlots && { instance_format: instanceFormat }),
     };
     const predicted = {
       config_type_id: type.id,
       language: body.language,
-      documents: [document],
+      documents,
       ...(slots > 0 && { instance_slots: paths.map((path) => ({ filepath: path })) }),
       ...(slots === 1 && { instance_filepath: filepath }),
     };
@@ -189,11 +209,11 @@ export class Writes {
     }
   }
 
+  /** Asks once for each, because a deployment that is not archived at first may never be. */
   async tidy(): Promise<void> {
-    const made = this.ex.model.of('deployment', true);
+    const made = this.ex.model.of('deployment', true).filter((each) => !this.#tidied.has(each));
+    for (const each of made) this.#tidied.add(each);
     const left = made.filter(({ members }) => members.get('target_status')?.value !== 'archived');
     await Promise.allSettled(left.map((deployment) => this.act(this.ex.newest, deployment, 'archive')));
   }
 }
-
-const JSON_SCHEMA = 'https://json-schema.org/draft/2020-12/schema';
