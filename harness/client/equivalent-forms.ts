@@ -1,4 +1,6 @@
 /** Forms of a request that mean the same in HTTP (RFC 9110, RFC 3986), so that answers should not depend on them. */
+import { CHROMIUM_AGENT, CHROMIUM_PLATFORM } from './known-clients.ts';
+
 type Headers = Record<string, string>;
 
 export interface Form {
@@ -21,27 +23,14 @@ const encoded = (query: string): string =>
     ),
   );
 
-/** Headers of an `EventSource` and of `fetch` of Chromium 156 (fixtures/known-clients/chromium.http). */
-const CHROMIUM: Headers = {
-  'user-agent':
-    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/156.0.0.0 Safari/537.36',
-  'sec-ch-ua-platform': '"Linux"',
-  'sec-ch-ua': '"Not:A-Brand";v="8", "Chromium";v="156"',
-  'sec-ch-ua-mobile': '?0',
-  'sec-fetch-site': 'same-origin',
-  'sec-fetch-mode': 'cors',
-  'sec-fetch-dest': 'empty',
-  'cache-control': 'no-cache',
-  pragma: 'no-cache',
-  'accept-encoding': 'gzip, deflate, br, zstd',
-  'accept-language': 'en-US,en;q=0.9',
-};
-
 /** Keeps the user agent of a run with `--identify`, by which the target recognizes requests of Muster. */
-const asChromium = (headers: Headers): Headers => {
-  const { 'user-agent': agent } = headers;
-  return { ...headers, ...CHROMIUM, ...(agent?.startsWith('muster-') && { 'user-agent': agent }) };
-};
+const asChromium = ({ 'user-agent': agent = '', ...headers }: Headers): Headers => ({
+  ...headers,
+  // An `EventSource` sends these two.
+  ...(headers['accept'] === 'text/event-stream' && { pragma: 'no-cache', 'cache-control': 'no-cache' }),
+  [CHROMIUM_PLATFORM]: '"Linux"',
+  'user-agent': agent.startsWith('muster-') ? agent : CHROMIUM_AGENT,
+});
 
 export const EQUIVALENT_FORMS: readonly Form[] = [
   {

@@ -231,13 +231,16 @@ export class HttpClient {
     const body = bodyOf(request.body, merged);
     const bytes = Buffer.from(body ?? '');
     const [isChunked, isCut] = [form.chunked === true, request.isCut === true].map((is) => is && bytes.length > 1);
+    const { origin } = this.endpoint;
     const lines = arranged(form.headers?.(merged) ?? merged, {
       host: hostOf(this.endpoint),
+      referer: `${origin}/`,
+      ...(isBodiless(method, body) ? {} : { origin }),
       ...(isChunked ? { 'transfer-encoding': 'chunked' } : {}),
       ...(isChunked || isBodiless(method, body) ? {} : { 'content-length': String(bytes.length) }),
     });
     const headers = evidentIn(lines, form.spelled);
-    const url = this.endpoint.origin + path;
+    const url = origin + path;
     const sent = body?.toString('utf8');
     const recorded = this.recorder.add({
       method,

@@ -3,7 +3,7 @@
 /** `only`: `unset` sends the line if the request has no header of its name, `body` if the request has a body. */
 interface Line {
   name: string;
-  value?: string;
+  value?: string | undefined;
   only?: 'unset' | 'body';
 }
 
@@ -23,8 +23,9 @@ const KEPT: Line = { name: 'connection', value: 'keep-alive' };
 const ANY: Line = { name: 'accept', value: '*/*' };
 const ANY_IF_UNSET: Line = { ...ANY, only: 'unset' };
 
-const agent = (value: string): Line => ({ name: 'user-agent', value });
-const coded = (value: string): Line => ({ name: 'accept-encoding', value });
+const line = (name: string, value?: string): Line => ({ name, value });
+const agent = (value: string): Line => line('user-agent', value);
+const coded = (value: string): Line => line('accept-encoding', value);
 
 const unchanged = (name: string): string => name;
 const canonical = (name: string): string => name.replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
@@ -50,11 +51,27 @@ const KNOWN: readonly KnownClient[] = [
   {
     spelled: unchanged,
     lines: [
-      ...[HOST, KEPT, REQUEST, ANY_IF_UNSET, { name: 'accept-language', value: '*' }],
-      ...[{ name: 'sec-fetch-mode', value: 'cors' }, agent('node'), coded('gzip, deflate'), LENGTH],
+      ...[HOST, KEPT, REQUEST, ANY_IF_UNSET, line('accept-language', '*')],
+      ...[line('sec-fetch-mode', 'cors'), agent('node'), coded('gzip, deflate'), LENGTH],
     ],
   },
 ];
+
+/** Header by which `arranged` knows a request of Chromium, as `User-Agent` may name Muster. */
+export const CHROMIUM_PLATFORM = 'sec-ch-ua-platform';
+export const CHROMIUM_AGENT =
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/156.0.0.0 Safari/537.36';
+/** Order without a key; with one, Chromium sorts the lines from `sec-ch-ua-platform` to `*` by a hash table. */
+const CHROMIUM: KnownClient = {
+  spelled: (name) => (name.startsWith('sec-ch-') ? name : canonical(name)),
+  lines: [
+    ...[HOST, KEPT, LENGTH, line('pragma'), line('cache-control'), line(CHROMIUM_PLATFORM), line('user-agent')],
+    ...[line('accept'), line('sec-ch-ua', '"Not:A-Brand";v="8", "Chromium";v="156"'), line('sec-ch-ua-mobile', '?0')],
+    ...[REQUEST, ANY_IF_UNSET, line('origin'), line('sec-fetch-site', 'same-origin'), line('sec-fetch-mode', 'cors')],
+    ...[line('sec-fetch-dest', 'empty'), line('referer'), coded('gzip, deflate, br, zstd')],
+    line('accept-language', 'en-US,en;q=0.9'),
+  ],
+};
 
 const PLAIN: KnownClient = { spelled: unchanged, lines: [HOST, KEPT, REQUEST, LENGTH] };
 
@@ -72,26 +89,24 @@ export interface HeaderLine {
 
 /**
  * Arranges the headers of a request as the client of its `user-agent` does. `headers` has lower-case names; `framing`
- * holds the host and, for a body, its length or transfer coding.
+ * holds the host, what a browser says of its page and, for a body, its length or transfer coding.
  */
 export function arranged(headers: Record<string, string>, framing: Record<string, string>): HeaderLine[] {
-  const { lines, spelled, sortsCanonical = false } = BY_AGENT.get(headers['user-agent'] ?? '') ?? PLAIN;
-  const placed = new Set(lines.filter(({ only }) => only !== 'unset').map(({ name }) => name));
+  const known = CHROMIUM_PLATFORM in headers ? CHROMIUM : BY_AGENT.get(headers['user-agent'] ?? '');
+  const { lines, spelled, sortsCanonical = false } = known ?? PLAIN;
+  const all = [...lines, line('transfer-encoding')];
+  const placed = new Set(all.filter(({ only }) => only !== 'unset').map(({ name }) => name));
   const set: Record<string, string> = { ...framing, ...headers };
   const own = Object.entries(headers)
     .filter(([name]) => !placed.has(name))
     .map(([name, value]) => ({ name, value, spelled: (sortsCanonical ? canonical : documented)(name) }));
   if (sortsCanonical) own.sort((a, b) => (a.name < b.name ? -1 : 1));
-  const sent = lines.flatMap(({ name, value, only }): HeaderLine[] => {
+  return all.flatMap(({ name, value, only }): HeaderLine[] => {
     if (name === REQUEST.name) return own;
     if ((only === 'unset' && name in set) || (only === 'body' && set[name] === '0')) return [];
     const shown = set[name] ?? value;
     return shown === undefined ? [] : [{ name, spelled: spelled(name), value: shown }];
   });
-  const { 'transfer-encoding': coding } = framing;
-  if (coding !== undefined)
-    sent.push({ name: 'transfer-encoding', spelled: spelled('transfer-encoding'), value: coding });
-  return sent;
 }
 
 const FRAMING = new Set(['host', 'connection', 'content-length', 'transfer-encoding']);

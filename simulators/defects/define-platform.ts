@@ -1,4 +1,5 @@
 import type { ResourceKind } from '../../harness/contract/platform/operation.ts';
+import type { Problem } from '../../harness/contract/shape.ts';
 import type { ErrorFacts, PlatformBehaviour, Resource } from '../platform/behaviour.ts';
 import { type Change, changed, declaring, effectsOf } from './define.ts';
 
@@ -28,6 +29,18 @@ export const answers =
 export const errors =
   (match: (facts: ErrorFacts) => boolean, status: number): PlatformChange =>
   ({ error }) => ({ error: (facts) => error(match(facts) ? { ...facts, status } : facts) });
+
+/** `seen` may change a body or throw, and the problems that it names refuse the body. */
+export const bodies =
+  (seen: (operation: string, body: Resource) => readonly Problem[]) =>
+  ({ bodyProblems }: PlatformBehaviour): Pick<PlatformBehaviour, 'bodyProblems'> => ({
+    bodyProblems: (operation, value, check) => [
+      ...seen(operation, Object(value)),
+      ...bodyProblems(operation, value, check),
+    ],
+  });
+
+export const unless = (holds: boolean, path: string, message: string) => (holds ? [] : [{ path, message }]);
 
 export const unchecked =
   (operation: string) =>

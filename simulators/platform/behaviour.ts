@@ -83,7 +83,7 @@ export interface PlatformBehaviour {
   mergeStatus(activity: DeploymentActivityStatus, error: DeploymentErrorStatus): DeploymentStatus;
   /** False refuses a deployment whose `parent_id` (`given`) is outdated (section 9 of the specification, rule 3). */
   parentHolds(given: string | null | undefined, currentTarget: string | null, version: SupportedVersion): boolean;
-  mayTarget(from: DeploymentTargetStatus, to: DeploymentTargetStatus): boolean;
+  mayTarget(from: DeploymentTargetStatus, to: DeploymentTargetStatus, row?: { release_id: string }): boolean;
   mayReport(from: DeploymentActivityStatus, to: DeploymentActivityStatus): boolean;
   /** New activity of a deployment whose target becomes `archived`. */
   retired(activity: DeploymentActivityStatus): DeploymentActivityStatus;

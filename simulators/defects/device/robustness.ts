@@ -24,6 +24,12 @@ export const defects = [
       },
     }),
   }),
+  defect('pipeline-answers-the-first', 'Answers each request of a pipeline as the first one.', REQUESTS, {
+    // Node gives a response that waits for another one no socket.
+    http: onRequest((request, { socket }) => {
+      if (socket === null) request.url = '/v0.2/deployments/current';
+    }),
+  }),
   defect(
     'few-connections',
     'Accepts only 12 connections at once, so that a few silent clients shut out all others.',

@@ -1,7 +1,8 @@
 import { instantOf } from '../../../harness/contract/shape.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Resource } from '../../platform/behaviour.ts';
-import { answers, defect, errors, resources, variant } from '../define-platform.ts';
+import { PlatformError } from '../../platform/ports.ts';
+import { answers, bodies, defect, errors, resources, unless, variant } from '../define-platform.ts';
 
 const PARENT = ['platform.deployment.parent'];
 const FILTERED = ['platform.list.filtered'];
@@ -228,30 +229,37 @@ export const defects = [
 ];
 
 export const variants = [
-  variant('description-at-most-255', 'Refuses a description of more than 255 characters.', ({ bodyProblems }) => ({
-    bodyProblems: (operation, value, check) => {
-      const { description } = (value ?? {}) as { description?: unknown };
-      const isLong = typeof description === 'string' && description.length > 255;
-      const problem = { path: '/description', message: 'is longer than 255 characters' };
-      return [...bodyProblems(operation, value, check), ...(isLong ? [problem] : [])];
-    },
-  })),
+  variant(
+    'description-at-most-255',
+    'Refuses a description of more than 255 characters.',
+    bodies((_operation, { description = '' }) =>
+      unless(String(description).length <= 255, '/description', 'is longer than 255 characters'),
+    ),
+  ),
+  variant('deploys-newest-release-alone', 'Answers 409 to the deployment of an older release.', (platform) => {
+    let newest: unknown;
+    return {
+      answer: (operation, answer) => {
+        if (operation === 'createRelease') newest = (answer.body as Resource)['id'] ?? newest;
+        return platform.answer?.(operation, answer) ?? answer;
+      },
+      mayTarget: (from, to, row) => {
+        if (newest === undefined || row?.release_id === newest) return platform.mayTarget(from, to, row);
+        throw new PlatformError(409, 'release_is_not_current', 'only the current release can be deployed');
+      },
+    };
+  }),
   variant('created-201', 'Answers 201 when something is created.', { createdStatus: 201 }),
   variant('drift-when-deployed', 'Lets staged deployments drift only once another is on the device.', {
     driftsOn: 'deployed',
   }),
-  variant('release-of-a-commit', 'Requires git_commit_ref for a release.', ({ bodyProblems }) => ({
-    bodyProblems: (operation, value, check) => {
-      const problems = bodyProblems(operation, value, check);
-      if (
-        operation !== 'createRelease' ||
-        (Object(value) as { git_commit_ref?: unknown }).git_commit_ref !== undefined
-      ) {
-        return problems;
-      }
-      return [...problems, { path: '/git_commit_ref', message: 'is needed' }];
-    },
-  })),
+  variant(
+    'release-of-a-commit',
+    'Requires git_commit_ref for a release.',
+    bodies((operation, { git_commit_ref: commit }) =>
+      unless(operation !== 'createRelease' || commit !== undefined, '/git_commit_ref', 'is needed'),
+    ),
+  ),
   variant(
     'conflict-400',
     'Answers 400 where the reference answers 409.',

@@ -1,9 +1,9 @@
 import { inVersion } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
-import type { PlatformBehaviour, Resource } from '../../platform/behaviour.ts';
+import type { Resource } from '../../platform/behaviour.ts';
 import { PlatformError } from '../../platform/ports.ts';
 import { firstGiven } from '../define.ts';
-import { answers, defect, keepsFirstNames, resources, unchecked, variant } from '../define-platform.ts';
+import { answers, bodies, defect, keepsFirstNames, resources, unchecked, variant } from '../define-platform.ts';
 
 const SLUG = ['platform.config-type.slug'];
 const SLOTS = ['platform.schema.slots'];
@@ -16,13 +16,10 @@ const UNEXPANDED = { alternative: 'unexpanded fields' };
 /** Milliseconds for which a change stays unseen, as if each process had its own copy of the data. */
 const STALE_MS = 150;
 
-const unserved =
-  (operation: string, ...refusal: ConstructorParameters<typeof PlatformError>) =>
-  ({ bodyProblems }: PlatformBehaviour): Pick<PlatformBehaviour, 'bodyProblems'> => ({
-    bodyProblems: (asked, value, check) => {
-      if (asked === operation) throw new PlatformError(...refusal);
-      return bodyProblems(asked, value, check);
-    },
+const unserved = (operation: string, ...refusal: ConstructorParameters<typeof PlatformError>) =>
+  bodies((asked) => {
+    if (asked === operation) throw new PlatformError(...refusal);
+    return [];
   });
 const unpatched = (operation: string) => unserved(operation, 405, 'method_not_allowed', 'PATCH is not served here');
 
@@ -159,13 +156,15 @@ export const defects = [
     keepsFirstNames('createGroup', 'getGroup'),
   ),
   defect('membership-written', 'Lets a device be put into a group by PATCH.', TREE, unchecked('updateDevice')),
-  defect('membership-fails', 'Fails when a device is to be put into a group by PATCH.', TREE, ({ bodyProblems }) => ({
-    bodyProblems: (operation, value, check) => {
-      if (operation === 'updateDevice' && typeof value === 'object' && value !== null && 'group_id' in value)
-        throw new Error('nobody expected a group here');
-      return bodyProblems(operation, value, check);
-    },
-  })),
+  defect(
+    'membership-fails',
+    'Fails when a device is to be put into a group by PATCH.',
+    TREE,
+    bodies((operation, body) => {
+      if (operation === 'updateDevice' && 'group_id' in body) throw new Error('nobody expected a group here');
+      return [];
+    }),
+  ),
   defect(
     'token-without-expiry',
     'Issues provisioning tokens without an expiry.',
@@ -214,21 +213,20 @@ export const variants = [
   variant(
     'group-parent-by-another-name',
     'Calls the parent of a group parent_group_id, and ignores parent_id.',
-    ({ bodyProblems }) => ({
+    (platform) => ({
       resource: (kind, resource) => {
         if (kind !== 'group') return resource;
         const { parent_id: parent, ...rest } = resource;
         return { ...rest, parent_group_id: parent };
       },
-      bodyProblems: (operation, value, check) => {
-        if ((operation === 'createGroup' || operation === 'moveGroup') && typeof value === 'object' && value !== null) {
-          const body = value as { parent_id?: unknown; parent_group_id?: unknown };
-          delete body.parent_id;
-          if (body.parent_group_id !== undefined) body.parent_id = body.parent_group_id;
-          delete body.parent_group_id;
-        }
-        return bodyProblems(operation, value, check);
-      },
+      ...bodies((operation, body) => {
+        if (operation !== 'createGroup' && operation !== 'moveGroup') return [];
+        const { parent_group_id: parent } = body;
+        delete body['parent_id'];
+        delete body['parent_group_id'];
+        if (parent !== undefined) body['parent_id'] = parent;
+        return [];
+      })(platform),
     }),
   ),
   variant('groups-changed-204', 'Answers 204 without a body when a group is renamed or moved.', ({ answer }) => ({

@@ -1,5 +1,5 @@
 import type { ErrorFacts, Resource } from '../../platform/behaviour.ts';
-import { defect, errors, keepsFirstNames, variant } from '../define-platform.ts';
+import { bodies, defect, errors, keepsFirstNames, unless, variant } from '../define-platform.ts';
 
 const BODIES = ['platform.robust.bodies'];
 const REFERENCES = ['platform.robust.references'];
@@ -9,7 +9,6 @@ const failing = (match: (facts: ErrorFacts) => boolean) => errors(match, 500);
 
 const NAME_LENGTH = 24;
 
-const unless = (holds: boolean, path: string, message: string) => (holds ? [] : [{ path, message }]);
 const named = ({ name }: Resource) =>
   unless(String(name ?? '').length <= NAME_LENGTH, '/name', `is longer than ${NAME_LENGTH}`);
 
@@ -89,13 +88,16 @@ export const defects = [
     ['platform.robust.routes'],
     failing(({ status }) => status === 405),
   ),
-  defect('null-within-fails', 'Fails on a null within a list or an object.', FIELDS, ({ bodyProblems }) => ({
-    bodyProblems: (operation, value, check) => {
-      const inner = Object.values((value ?? {}) as object).flatMap((each) => Object.values(each ?? {}));
+  defect(
+    'null-within-fails',
+    'Fails on a null within a list or an object.',
+    FIELDS,
+    bodies((_operation, body) => {
+      const inner = Object.values(body).flatMap((each) => Object.values(each ?? {}));
       if (inner.includes(null)) throw new TypeError('nobody expected a null here');
-      return bodyProblems(operation, value, check);
-    },
-  })),
+      return [];
+    }),
+  ),
   defect(
     'device-rename-lost',
     'Answers a renaming of a device with the new name, and keeps the old one.',
@@ -116,24 +118,18 @@ export const variants = [
   variant('errors-without-body', 'Answers errors with a status alone.', {
     error: ({ status }) => ({ status, body: undefined }),
   }),
-  variant('names-in-ascii-only', 'Refuses a name that is not all ASCII.', ({ bodyProblems }) => ({
-    bodyProblems: (operation, value, check) => {
-      const { name = '' } = (value ?? {}) as { name?: unknown };
-      return /^[\x20-\x7e]*$/.test(String(name))
-        ? bodyProblems(operation, value, check)
-        : [{ path: '/name', message: 'must be ASCII' }];
-    },
-  })),
+  variant(
+    'names-in-ascii-only',
+    'Refuses a name that is not all ASCII.',
+    bodies((_operation, { name = '' }) => unless(/^[\x20-\x7e]*$/.test(String(name)), '/name', 'must be ASCII')),
+  ),
   variant(
     'texts-normalised',
     'Removes blanks around names and descriptions, and composes their letters.',
-    ({ bodyProblems }) => ({
-      bodyProblems: (operation, value, check) => {
-        for (const [name, text] of Object.entries(Object(value) as Resource))
-          if (typeof text === 'string' && ['name', 'description'].includes(name))
-            (value as Resource)[name] = text.normalize('NFC').trim();
-        return bodyProblems(operation, value, check);
-      },
+    bodies((_operation, body) => {
+      for (const name of ['name', 'description'])
+        if (typeof body[name] === 'string') body[name] = body[name].normalize('NFC').trim();
+      return [];
     }),
   ),
   variant('clocks-of-nodes', 'Takes each time from one of three nodes, whose clocks differ by up to 80 ms.', {

@@ -102,10 +102,6 @@ export function deployDeployment(core: Core, id: string): DeploymentRow {
   requireLiveDevice(core, row.device_id);
   if (row.activity_status === 'drifted' && !core.behaviour.deploysDrifted)
     throw conflict('deployment_drifted', 'the deployment has drifted: stage it again, or archive it', { id });
-  if (!core.behaviour.mayTarget(row.target_status, 'deployed')) {
-    const message = `a deployment whose target is ${row.target_status} cannot be deployed`;
-    throw conflict('invalid_transition', message, { id });
-  }
   const deployed = core.store.write(() => target(core, row));
   if (core.behaviour.notifies) core.messenger.requestSync(row.device_id);
   return deployed;
@@ -135,6 +131,9 @@ export function driftsOf(core: Core, id: string): DeploymentRow[] {
 
 function target(core: Core, row: DeploymentRow): DeploymentRow {
   const { behaviour, store } = core;
+  const { id, target_status: from } = row;
+  if (!behaviour.mayTarget(from, 'deployed', row))
+    throw conflict('invalid_transition', `a deployment whose target is ${from} cannot be deployed`, { id });
   const device = findRow(core, 'device', row.device_id);
   const prior = device.target_deployment_id;
   if (prior !== null && behaviour.replaces) {

@@ -43,13 +43,18 @@ it.each([429, 503])('a request that was refused for a minute by %i is then sent 
 it.for([
   ['each request', 'pass', undefined],
   ['the request before it on the connection', 'warn', /^2\d\d, 2\d\d, 404$/],
+  ['each request until the connection closes, after the first one', 'pass', undefined],
 ] as const)('a pipeline whose answers are those of %s: %s', async ([whose, outcome, statuses]) => {
   const before = new WeakMap<object, number>();
   const target = await openTarget(
     ({ url = '', socket }, response) => {
       const due = /^\/v0\.2(\/events|\/deployments\/current)(\?|$)/.test(url) ? 200 : 404;
-      const status = whose === 'each request' ? due : (before.get(socket) ?? due);
+      const status = whose.startsWith('each request') ? due : (before.get(socket) ?? due);
       before.set(socket, due);
+      if (whose.endsWith('first one')) {
+        response.shouldKeepAlive = false;
+        response.removeHeader('connection');
+      }
       if (status === 404) return void response.writeHead(404).end();
       const isStream = url.includes('/events');
       response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });

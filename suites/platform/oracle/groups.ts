@@ -52,10 +52,15 @@ const ROUNDS = 3;
 
 /** Expects concurrent moves and renames to end as in some order of the accepted writes. */
 export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<void> {
+  const groups = await Promise.all([add(writes), add(writes), add(writes)]);
+  const [one, other, third] = groups;
+  if (one === undefined || other === undefined || third === undefined) return;
   for (let round = 0; round < ROUNDS; round += 1) {
-    const groups = await Promise.all([add(writes), add(writes), add(writes)]);
-    const [one, other, third] = groups;
-    if (one === undefined || other === undefined || third === undefined) return;
+    for (const group of [one, other, third]) {
+      if (group.parent === null) continue;
+      await writes.change(ex.newest, group.record, 'moveGroup', { parent_id: null });
+      group.parent = null;
+    }
     const { json } = (await readRecord(ex, one.record, ex.newest)) ?? {};
     if ((json as { parent_id?: unknown } | undefined)?.parent_id !== null) return;
     const move = ({ record: { id } }: Group, to: Group): Ask =>
