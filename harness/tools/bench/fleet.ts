@@ -51,7 +51,7 @@ export function partsOf({ costs }: FleetResult, taken: (part: CostPart) => numbe
 
 /** One open file a robot, with 2,500 left for other uses. */
 const ROBOTS = Math.min(10_000, descriptorLimit() - 2500);
-const UNCONNECTED = 'name: bench\nuplink: none\nsubscribers: 0\n';
+export const UNCONNECTED = 'name: bench\nuplink: none\nsubscribers: 0\n';
 /** Disk space of a robot in the fleet's folder. */
 export const ROBOT_BYTES = 64 * KIB;
 const WARM_UP = 100;

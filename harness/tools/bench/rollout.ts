@@ -10,7 +10,7 @@ import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { baseDirFor } from '../../../simulators/fleet/run/capacity.ts';
 import { defined } from '../../common/defined.ts';
 import { inParallel } from '../../common/parallel.ts';
-import type { Figure } from '../measure/figure.ts';
+import { atMost, type Figure } from '../measure/figure.ts';
 import { listenAnywhere, serveTask, Task } from '../measure/process.ts';
 import { fleetCommand, partsOf, ROBOT_BYTES } from './fleet.ts';
 
@@ -27,6 +27,7 @@ export async function benchRollout(): Promise<Figure[]> {
   const took = (result.phases.find((phase) => phase.do === 'rollout')?.duration_ms ?? 0) / 1000;
   const beside = `${missed} missed, ${result.violations.length} violations`;
   const why = seconds && `processor time of the whole run: ${seconds}, on ${availableParallelism()} cores`;
+  const more = (result.costs?.parts.whole.robot_marginal_bytes ?? Number.NaN) / 1000;
   return [
     {
       name: `muster fleet: roll-out to ${ROBOTS.toLocaleString('en')} connected robots, first POST to last event`,
@@ -37,6 +38,7 @@ export async function benchRollout(): Promise<Figure[]> {
       met: last <= 2.5 * floor && result.violations.length === 0,
       ...defined({ why }),
     },
+    atMost('the same: memory (PSS) of all processes that one more robot takes', more, 40, 'KB'),
   ];
 }
 

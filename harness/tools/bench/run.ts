@@ -3,12 +3,15 @@ import process from 'node:process';
 import type { Figure } from '../measure/figure.ts';
 import { names, toolOptions } from '../options.ts';
 import { benchBroker } from './broker.ts';
+import { benchCheck } from './check.ts';
 import { benchDevice } from './device.ts';
 import { benchFleet, benchFleetMany } from './fleet.ts';
+import { benchGrowth } from './growth.ts';
 import { benchLateness } from './lateness.ts';
 import { benchPeers } from './peers.ts';
 import { benchPlatform } from './platform.ts';
 import { benchRollout } from './rollout.ts';
+import { benchShards } from './shards.ts';
 import { benchStart } from './start.ts';
 import { benchWatch } from './watch.ts';
 
@@ -23,6 +26,9 @@ const BENCHES: Record<string, [run: () => Promise<Figure[]>, summary: string]> =
   lateness: [benchLateness, "muster fleet's own lateness beside that on the wire, up to 20,000 a second: two minutes"],
   'fleet.rollout': [benchRollout, 'a roll-out to 10,000 connected robots, beside bare ends that do the same'],
   peers: [benchPeers, '* muster fleet beside k6 and bare loops in Go and Node (Go builds the first two): six minutes'],
+  check: [benchCheck, 'memory and processor time of check device --fast, beside a bare replay of its requests'],
+  growth: [benchGrowth, 'processor time a unit of work at 10 and 100 times the work: a minute'],
+  shards: [benchShards, '1 to 8 shards of muster fleet, each limited to a tenth of a core: three minutes'],
   'fleet.many': [benchFleetMany, '* 100,000 idle robots: some minutes and several GB'],
 };
 

@@ -61,7 +61,7 @@ export async function benchStart(): Promise<Figure[]> {
 
 const node = (code: string): Promise<unknown> => promisify(execFile)(process.execPath, ['-e', code]);
 
-async function untilEnd(run: () => Promise<unknown>): Promise<number> {
+export async function untilEnd(run: () => Promise<unknown>): Promise<number> {
   const before = cpuSecondsOfEnded();
   await run();
   return cpuSecondsOfEnded() - before;

@@ -115,6 +115,20 @@ export const treeOf = (pid: number): number[] => [pid, ...childrenOf(pid)];
 export const pssBytes = (pids: readonly number[]): number =>
   pids.reduce((sum, pid) => sum + (memoryOf(textOf(`/proc/${pid}/smaps_rollup`), 'Pss') ?? 0), 0);
 
+/** Peak of resident memory (RSS) in bytes, summed over the processes; shared pages count in each process. */
+export async function peakUntilEnd({ child, ended }: Running): Promise<number> {
+  let peak = 0;
+  const timer = setInterval(() => {
+    const peaks = treeOf(child.pid ?? 0).map((pid) => memoryOf(textOf(`/proc/${pid}/status`), 'VmHWM') ?? 0);
+    peak = Math.max(
+      peak,
+      peaks.reduce((sum, bytes) => sum + bytes),
+    );
+  }, 100);
+  await ended.finally(() => clearInterval(timer));
+  return peak;
+}
+
 /** Value in bytes. `file`: text of a file in /proc, in which values are in kB. */
 export function memoryOf(file: string, name: string): number | undefined {
   const [, value] = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(file) ?? [];
