@@ -12,7 +12,7 @@ import type { Problem } from '../../harness/contract/shape.ts';
 import type { SupportedVersion } from '../../harness/contract/versions.ts';
 import type { Clock } from '../common/clock.ts';
 import type { DeviceMessenger } from './ports.ts';
-import type { OrderTerm } from './store/order.ts';
+import type { OrderTerm } from './store/rows.ts';
 
 export interface ListWindow {
   limit: number;

@@ -2,7 +2,7 @@ import { LIST_LIMITS, PING_TIMEOUT_MAXIMUM_NANOS } from '../../harness/contract/
 import { instanceFormats } from '../../harness/contract/platform/config-instance.ts';
 import { atLeast, SUPPORTED_VERSIONS } from '../../harness/contract/versions.ts';
 import type { PlatformBehaviour } from './behaviour.ts';
-import { NEWEST_FIRST, totalOrder } from './store/order.ts';
+import { NEWEST_FIRST, totalOrder } from './store/rows.ts';
 
 /** Ranks only rise; a staged deployment may become drifted at the same rank. */
 const ACTIVITY_RANK = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 } as const;

@@ -1,8 +1,10 @@
 import process from 'node:process';
 import { defined } from '../../common/defined.ts';
+import { html, type Markup, reportPage } from '../../common/html.ts';
 import {
   type Paint,
   painter,
+  printable,
   printableJson,
   printableLine,
   printableValue,
@@ -20,8 +22,8 @@ import {
   verifyCertificate,
 } from '../../reports/certificate/certificate.ts';
 import { keyId, Refused, readPublicKey } from '../../reports/certificate/envelope.ts';
-import { certificatePage } from '../../reports/certificate/page.ts';
 import { DAY, type Statement } from '../../reports/certificate/statement.ts';
+import { SYMBOLS } from '../../reports/findings.ts';
 import { paintOf, placesOf, reportWriter, type WritableFormat } from '../../reports/format.ts';
 import { digestOf } from '../../targets/identity.ts';
 import { loadSuites } from '../catalogue.ts';
@@ -87,7 +89,7 @@ const FORMATS: readonly WritableFormat<Verified>[] = [
     name: 'pretty',
     text: (verified, isTerminal) => withoutCiCommands(claimsText(verified, paintOf(process, isTerminal))),
   },
-  { name: 'html', text: ({ statement, claims, id }) => certificatePage(statement, claims, id) },
+  { name: 'html', text: claimsPage },
   { name: 'json', text: ({ statement }) => `${printableJson(statement, 2)}\n` },
 ];
 
@@ -117,6 +119,28 @@ function claimsText({ statement, claims: plain, id }: Verified, paint: Paint): s
       ? []
       : [paint('bold', 'How each check of the profile was decided'), ...decisions.map((line) => `  ${line}`), '']),
   ].join('\n');
+}
+
+function claimsPage({ statement, claims: claimed, id }: Verified): string {
+  const { result, muster } = statement.predicate;
+  const listed = (items: readonly string[]): Markup[] => items.map((item) => html`<li>${printable(item.trim())}</li>`);
+  const rows = muster.verdicts.map(
+    ({ id: check, level, section, outcome, reason }) => html`<tr><th scope="row"><code>${check}</code></th>
+<td class="outcome ${outcome}"><b>${SYMBOLS[outcome]}</b> ${outcome.replaceAll('_', ' ')}</td>
+<td>${level}, section ${section}</td><td>${printable(reason ?? '')}</td></tr>`,
+  );
+  const main = html`<div class="banner ${result === 'FAILED' ? 'fail' : 'pass'}"><h1>${printable(claimed.headline)}</h1>
+<p>${printable(claimed.about)}.</p><p>Its signature and completeness hold; signed by key ${id}.</p></div>
+<h2>It claims</h2><ul>${listed(claimed.claims)}</ul>
+<h2>It does not claim</h2><ul>${listed(claimed.not)}</ul>
+<h2>How each check was decided</h2>
+<div class="wide" tabindex="0" role="region" aria-label="Checks"><table>
+<thead><tr>${['Check', 'Decision', 'Rule', 'Reason'].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+<tbody>${rows}</tbody></table></div>
+<footer>muster ${muster.version}</footer>`;
+  return reportPage(claimed.headline, main, {
+    style: new URL('../../reports/compare/comparison-page.css', import.meta.url),
+  });
 }
 
 function readText(file: string): string {

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import type { Traffic } from '../../watch/traffic.ts';
 import { atMost, type Figure, inTurns, median, timesFloor } from '../measure/figure.ts';
-import { cpuSeconds, peakUntilEnd, serveTask, startMuster, Task } from '../measure/process.ts';
-import { untilEnd } from './start.ts';
+import { cpuSeconds, peakUntilEnd, serveTask, startMuster, Task, untilEnd } from '../measure/process.ts';
 
 /** `body` and `answer`: bytes. */
 type Sent = Record<'method' | 'path', string> & Record<'body' | 'answer', number>;

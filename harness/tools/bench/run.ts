@@ -7,11 +7,10 @@ import { benchCheck } from './check.ts';
 import { benchDevice } from './device.ts';
 import { benchFleet, benchFleetMany } from './fleet.ts';
 import { benchGrowth } from './growth.ts';
-import { benchLateness } from './lateness.ts';
+import { benchLateness, benchShards } from './lateness.ts';
 import { benchPeers } from './peers.ts';
 import { benchPlatform } from './platform.ts';
 import { benchRollout } from './rollout.ts';
-import { benchShards } from './shards.ts';
 import { benchStart } from './start.ts';
 import { benchWatch } from './watch.ts';
 

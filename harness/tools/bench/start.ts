@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import type { Running } from '../../cli/testing/muster.ts';
 import { type Figure, inTurns, median, timesFloor } from '../measure/figure.ts';
-import { cpuSeconds, cpuSecondsOfEnded, startMuster, treeOf } from '../measure/process.ts';
+import { cpuSeconds, startMuster, treeOf, untilEnd } from '../measure/process.ts';
 import { untilOnline } from './fleet.ts';
 
 /** Multiples of an empty Node program. */
@@ -60,12 +60,6 @@ export async function benchStart(): Promise<Figure[]> {
 }
 
 const node = (code: string): Promise<unknown> => promisify(execFile)(process.execPath, ['-e', code]);
-
-export async function untilEnd(run: () => Promise<unknown>): Promise<number> {
-  const before = cpuSecondsOfEnded();
-  await run();
-  return cpuSecondsOfEnded() - before;
-}
 
 async function untilUp(words: readonly string[], up: (started: Running) => Promise<unknown>): Promise<number> {
   await using started = startMuster(words);

@@ -139,6 +139,13 @@ export const cpuSeconds = (pids: readonly number[]): number => pids.reduce((sum,
 
 export const cpuSecondsOfEnded = (): number => secondsAt('self', OF_CHILDREN);
 
+/** Processor seconds of the children that end while `run` runs. */
+export async function untilEnd(run: () => Promise<unknown>): Promise<number> {
+  const before = cpuSecondsOfEnded();
+  await run();
+  return cpuSecondsOfEnded() - before;
+}
+
 /** Index of the user time after the name in /proc/PID/stat; the system time follows. */
 const OWN = 11;
 const OF_CHILDREN = 13;

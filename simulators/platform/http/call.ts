@@ -5,7 +5,7 @@ import type { Core } from '../core.ts';
 import type { ApiKey } from '../keys.ts';
 import { PlatformError } from '../ports.ts';
 import { type ExpandTree, filterUp, type Renderer } from '../render.ts';
-import type { Filters, OrderTerm } from '../store/order.ts';
+import type { Filters, OrderTerm } from '../store/rows.ts';
 
 const EXPAND_LEVELS = 4;
 /** Maximum number of values of one filter; real clients send far fewer. */

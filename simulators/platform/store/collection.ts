@@ -5,8 +5,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
-import { type Filters, knownRows, type Matching, type OrderTerm } from './order.ts';
-import { type BaseRow, TABLES } from './rows.ts';
+import { type BaseRow, type Filters, knownRows, type Matching, type OrderTerm, TABLES } from './rows.ts';
 
 /** Number of filter results in memory; each takes four bytes per row. */
 const KEPT_FILTERS = 32;

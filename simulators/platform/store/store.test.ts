@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../common/testing/scratch.ts';
-import { type Filters, type OrderTerm, totalOrder } from './order.ts';
-import { type DeviceRow, UNPROVISIONED } from './rows.ts';
+import { type DeviceRow, type Filters, type OrderTerm, totalOrder, UNPROVISIONED } from './rows.ts';
 import { openDatabase, Store } from './store.ts';
 
 const STATUSES = ['inactive', 'online', 'offline', 'archived'] as const;

@@ -200,7 +200,8 @@ async function wrongFields(ex: Explorer, { writes }: World): Promise<void> {
 /** Each record has an id of its own (section 2.6); deployments are left out, because one replaces another. */
 async function createdAtOnce(ex: Explorer, { writes }: World): Promise<void> {
   for (const [id, body] of writes.bodies) {
-    if (id === 'createDeployment') continue;
+    // A platform may keep equal bodies once.
+    if (id === 'createDeployment' || JSON.stringify(writes.renewed(body)) === JSON.stringify(body)) continue;
     const asks = [1, 2, 3].map(() => askFor(operation(id), ex.newest, [], { body: writes.renewed(body) }));
     const made = (await Promise.all(asks.map((ask) => ex.write(ask)))).filter(ok);
     const ids = made.flatMap(({ json }) => (json as { id?: string } | undefined)?.id ?? []);
