@@ -53,11 +53,13 @@ function describeRetention({ info, session }: Device): string {
 
 export function observeCursor(t: Device, options: OpenEvents, status: number): void {
   const cursor = cursorOf(options);
-  const { newest, step = 1, changedAt } = t.session.get(LOG_STATE);
+  const { newest, step, changedAt } = t.session.get(LOG_STATE);
   if (cursor === undefined || newest === undefined || cursor <= changedAt || newest < cursor) return;
   const seen = t.session.get(OBSERVED);
   // Excludes events that control may still publish.
-  if (status === 200) seen.served = Math.max(seen.served, Math.floor(Number(newest - cursor) / step));
+  // Counts no events while ids may have gaps of unknown width.
+  if (status === 200 && step !== undefined)
+    seen.served = Math.max(seen.served, Math.floor(Number(newest - cursor) / step));
   if (status === 410) seen.refused = Math.min(seen.refused, eventsAfter(t, cursor));
 }
 
