@@ -156,6 +156,7 @@ export class Agent implements RequestHandler, ServedAgent {
   readonly #directory: DeviceDirectory;
   #ids: Random | undefined;
   #sockets: Set<Socket> | undefined;
+  /** Array of exact length, because `push` reserves room, which a fleet pays for each robot. */
   #listeners: readonly DeviceListener[] = [];
   readonly #watch: Watch | undefined;
 

@@ -1,4 +1,3 @@
-import type { StatementSync } from 'node:sqlite';
 import { parseYaml } from '../../harness/common/yaml.ts';
 import type { DeploymentErrorStatus } from '../../harness/contract/enums.ts';
 import type { InstanceContent } from '../../harness/contract/platform/config-instance.ts';
@@ -8,7 +7,6 @@ import { RESOURCES } from '../../harness/contract/platform/operations.ts';
 import {
   atLeast,
   codenameOf,
-  NEWEST_VERSION,
   SUPPORTED_VERSIONS,
   type SupportedCodename,
   type SupportedVersion,
@@ -17,7 +15,7 @@ import type { PlatformBehaviour, Resource } from './behaviour.ts';
 import { parseJsonc } from './checks.ts';
 import type { Core } from './core.ts';
 import { contentOf } from './domain/configs.ts';
-import { textQuery, VIEWS } from './domain/views.ts';
+import { VIEWS } from './domain/views.ts';
 import type { BaseRow, ConfigInstanceRow, ConfigSchemaRow } from './store/rows.ts';
 
 /** Conversion between an API version and the previous version (section 9 of the specification). */
@@ -103,17 +101,10 @@ const KEPT = 50_000;
 export class Renderer {
   readonly #core: Core;
   readonly #texts = new Map<ResourceKind, Map<number, string>>();
-  readonly #once = new Float64Array(KEPT);
-  /** SQLite writes a text in half the time that it takes to read the row and write its text here. */
-  readonly #writing = new Map<ResourceKind, StatementSync>();
 
   constructor(core: Core) {
     this.#core = core;
     for (const kind of RESOURCE_KINDS) {
-      const query = textQuery(kind);
-      const writing = query === undefined ? undefined : core.store.database.prepare(query);
-      writing?.setReturnArrays(true);
-      if (writing !== undefined) this.#writing.set(kind, writing);
       const texts = new Map<number, string>();
       this.#texts.set(kind, texts);
       core.store.collections[kind].onChange = (seq) => {
@@ -133,20 +124,12 @@ export class Renderer {
     const key = seq * SUPPORTED_VERSIONS.length + SUPPORTED_VERSIONS.indexOf(version);
     const kept = texts.get(key);
     if (kept !== undefined) return kept;
-    const isChanged = behaviour.resource !== undefined || behaviour.expandsAlways;
-    const writing = isChanged || version !== NEWEST_VERSION ? undefined : this.#writing.get(kind);
-    const row = writing === undefined ? this.#core.store.collections[kind].bySeq(seq) : undefined;
-    const text =
-      writing === undefined
-        ? JSON.stringify(row === undefined ? null : this.value(kind, row, version, {}))
-        : String(writing.get(seq)?.[0] ?? null);
-    if (isChanged) return text;
-    // Keeps a text at its second use, because a scan would fill the cache with texts that nobody asks for again.
-    if (this.#once[key % KEPT] !== key) this.#once[key % KEPT] = key;
-    else {
-      if (texts.size >= KEPT) texts.clear();
-      texts.set(key, text);
-    }
+    const row = this.#core.store.collections[kind].bySeq(seq);
+    if (row === undefined) return 'null';
+    const text = JSON.stringify(this.value(kind, row, version, {}));
+    if (behaviour.resource !== undefined || behaviour.expandsAlways) return text;
+    if (texts.size >= KEPT) texts.clear();
+    texts.set(key, text);
     return text;
   }
 

@@ -21,8 +21,7 @@ import { createDevice, createGroup, moveGroup, renameGroup, updateDevice } from 
 import { findRow, invalid } from './domain/find.ts';
 import { issueToken } from './domain/provisioning.ts';
 import { type Answered, type Call, readExpand, readFilters, readOrder, requireScope, valuesOf } from './http/call.ts';
-import type { Rows } from './store/rows.ts';
-import { knownRows, type Matching, NEWEST_FIRST } from './store/rows.ts';
+import { knownRows, type Matching, NEWEST_FIRST, type Rows } from './store/rows.ts';
 
 function list(call: Call, kind: ResourceKind): Answered {
   const { core, query, version } = call;

@@ -235,7 +235,7 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
       identity.not,
       foreign.length > 0 && `Characters of its name may look like others: ${foreign.map(codePointIn).join(', ')}.`,
       `It was reached by ${muster.transport} and driven by: ${muster.control}. Other ways to reach it were not tried.`,
-      // A process that Muster started was killed by Muster, so that the kill needs no proof.
+      // A kill of a process that Muster started needs no proof.
       muster.capabilities.includes('restart') &&
         muster.control !== 'process' &&
         'Where its control carried out a kill (SIGKILL), that it was one is the word of that control.',

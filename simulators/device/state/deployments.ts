@@ -48,6 +48,7 @@ export class UnknownDeploymentError extends Error {
 
 export class Deployments implements DeploymentPort {
   readonly #options: DeploymentsOptions;
+  /** Made at first use, as is the set of retries, because most robots of a fleet need none. */
   #timers: Map<string, NodeJS.Timeout> | undefined;
   readonly book: DeploymentBook;
   #retried: Set<string> | undefined;

@@ -117,7 +117,6 @@ export function meant(given: string, known: readonly string[]): string {
   return near === undefined ? '' : `; did you mean ${near}?`;
 }
 
-/** Phase kind or traffic field that alone produces a metric, e.g. `rollout`; undefined if no single one does. */
 /** Throws RangeError for wrong syntax, an unknown metric, class or phase, or a metric that no phase measures. */
 export function checkThreshold(text: string, parts?: { classes: readonly string[]; phases: readonly PhaseFields[] }) {
   const threshold = parseThreshold(text);
@@ -147,6 +146,7 @@ export function checkThreshold(text: string, parts?: { classes: readonly string[
     throw refuse(text, `'${metric}' is a counter: only count and rate apply`);
   if (per === 'attempt' && !isCounter(attemptsOf(metric)))
     throw refuse(text, `attempts of '${metric}' are not counted; accepted: a number per second (10/s)`);
+  // Phase kind or traffic field that alone produces the metric, e.g. `rollout`; undefined if no single one does.
   const [begin] = metric.split('.');
   const traffic = TRAFFIC_NAMES.find((name) => TRAFFIC[name].action === begin);
   const need = begin === 'deploy' ? 'rollout' : (traffic ?? PHASES.find((kind) => kind === begin));

@@ -328,6 +328,7 @@ export class Robot implements UplinkListener {
         return running ? { earliest, latest } : undefined;
       },
     });
+    // Makes an array of exact length, because `push` reserves room for 16 more.
     this.#subscribers = [...this.#subscribers, subscriber];
     subscriber.start();
   }

@@ -8,8 +8,7 @@ import type { PlatformControl, PlatformInfo } from '../control/control.ts';
 import type { Core } from '../core.ts';
 import { FAULT_FORMS } from '../faults.ts';
 import type { Collection } from '../store/collection.ts';
-import type { BaseRow, DeploymentRow, DeviceRow } from '../store/rows.ts';
-import { NEWEST_FIRST } from '../store/rows.ts';
+import { type BaseRow, type DeploymentRow, type DeviceRow, NEWEST_FIRST } from '../store/rows.ts';
 import { type Exchanges, KEPT_REQUESTS } from './exchanges.ts';
 
 const KEPT = 200;

@@ -19,8 +19,13 @@ import { timestamp } from '../../common/clock.ts';
 import { checkContent, checkSchema } from '../checks.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
-import type { ConfigSchemaRow, ConfigTypeRow, GitCommitRow, ReleaseRow } from '../store/rows.ts';
-import { NEWEST_FIRST } from '../store/rows.ts';
+import {
+  type ConfigSchemaRow,
+  type ConfigTypeRow,
+  type GitCommitRow,
+  NEWEST_FIRST,
+  type ReleaseRow,
+} from '../store/rows.ts';
 import { change, conflict, createdNow, findRow, insert, invalid, refuseTaken } from './find.ts';
 
 export function createConfigType(core: Core, { name, slug }: CreateConfigType): ConfigTypeRow {

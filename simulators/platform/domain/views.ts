@@ -3,7 +3,7 @@ import type { ResourceKind } from '../../../harness/contract/platform/operation.
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { NEWEST_VERSION } from '../../../harness/contract/versions.ts';
 import type { Core } from '../core.ts';
-import { type Resources, type Rows, TABLES } from '../store/rows.ts';
+import type { Resources, Rows } from '../store/rows.ts';
 
 type Computed<K extends ResourceKind> = {
   [F in Exclude<keyof Resources[K], 'object'> as Rows[K] extends { [Name in F]: Resources[K][F] }
@@ -41,14 +41,6 @@ function viewOf<K extends ResourceKind>(kind: K): View<K> {
     for (const [name, valueIn] of parts) shown[name] = valueIn(core, row);
     return shown as Resources[K];
   };
-}
-
-/** SQL of the JSON text of a row; undefined for a kind with members that no column holds. */
-export function textQuery(kind: ResourceKind): string | undefined {
-  if (Object.keys(COMPUTED[kind]).length > 0) return undefined;
-  const sqlOf = (name: string) => (name === 'object' ? `'${kind}'` : name in TABLES[kind].columns ? name : 'NULL');
-  const members = Object.keys(RESOURCES[kind].fields(NEWEST_VERSION)).map((name) => `'${name}', ${sqlOf(name)}`);
-  return `SELECT json_object(${members.join(', ')}) FROM ${RESOURCES[kind].collection} WHERE seq = ?`;
 }
 
 export const VIEWS = Object.fromEntries(Object.keys(COMPUTED).map((kind) => [kind, viewOf(kind as ResourceKind)])) as {

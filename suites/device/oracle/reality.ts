@@ -306,7 +306,11 @@ export class Reality {
     for (const event of events) {
       if (!cameAt.has(event.id)) cameAt.set(event.id, now);
       const difference = ledger.learn(event);
-      if (difference !== undefined) this.departs(difference.kind, difference, client);
+      if (difference === undefined) continue;
+      // On one connection, an id stands for one event.
+      const first = client.subscription.events.find(({ id }) => id === event.id);
+      const isOfAnother = difference.kind === 'changed' && first !== undefined && first.text !== event.text;
+      this.departs(isOfAnother ? 'id used again' : difference.kind, difference, client);
     }
   }
 
