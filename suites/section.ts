@@ -17,7 +17,6 @@ export const sections =
       requirement: (own: Omit<Requirement, keyof Common> & Partial<Requirement>): Requirement =>
         requirement({ ...common, ...own } as Requirement),
       check: (...given: Given): void => void checks.push(declare(...given)),
-      /** Rules examine the requests and responses of all checks. */
       rule: (...given: Parameters<typeof declareRule>): void => void checks.push(declareRule(...given)),
     };
   };

@@ -165,9 +165,7 @@ export const UNWILLING_CONTROLS: readonly UnwillingControl[] = [
   ),
 ];
 
-/**
- * `behind`: socket of the real control API. Rejects with Node's system error (e.g. EADDRINUSE) for an unusable address.
- */
+/** `behind`: socket of the real control API. Rejects with Node's system error for an unusable address. */
 export async function unwillingControl({ deed }: UnwillingControl, behind: string, where: Place): Promise<StandIn> {
   const lies = new Lies();
   const chance = random(11);

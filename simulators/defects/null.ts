@@ -11,7 +11,6 @@ export type Place = { path: string } | { port: number; host?: string };
 export interface StandIn extends AsyncDisposable {
   /** Path of the unix socket, or URL of the port. */
   readonly address: string;
-  /** Undefined on a unix socket. */
   readonly port: number | undefined;
   close(): Promise<void>;
 }

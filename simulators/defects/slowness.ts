@@ -5,7 +5,6 @@ export const SLOW_ANSWER_MS = 300;
 /** Time after the first request in which a server sends no response. */
 export const FIRST_ANSWER_MS = 20_000;
 
-/** The returned function gives the remaining milliseconds of a warm-up that begins with its first call. */
 export function warmUp(milliseconds: number): () => number {
   let ready: number | undefined;
   return () => {

@@ -38,7 +38,6 @@ export class SimulatedDevice extends ControlTarget implements AsyncDisposable {
   #identity: Identity | undefined;
   #agent: Agent | undefined;
   #pendingWrites: Promise<void> | undefined;
-  /** Agent that starts or stops. */
   #changing: Agent | undefined;
   #control: ControlServer | undefined;
   #starting: Promise<void> | undefined;

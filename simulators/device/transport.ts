@@ -1,6 +1,4 @@
-/**
- * Transports of a simulated device (section 5 of the specification): a unix socket, or loopback with a discovery file.
- */
+/** Transports of a device (section 5 of the specification): a unix socket, or loopback with a discovery file. */
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

@@ -83,7 +83,7 @@ check(timeout, { ...PING, premises: [...PING.premises, body.id] }, async (t) => 
   expectNanos(run);
   const nanos = nanosOf(run.requests.find(IS_ASKED.ping));
   if (nanos === undefined) t.notApplicable(NO_TIMEOUT);
-  // Less than 1 ms must be in a wrong unit, because no device answers so fast.
+  // Below 1 ms, the unit must be wrong, because no device answers so fast.
   const expected = `nanoseconds: ${LEAST_NANOS} or more, which is 1 ms`;
   t.should(Number(nanos) >= LEAST_NANOS, { expected, actual: JSON.stringify(nanos) });
 });
@@ -157,7 +157,6 @@ check(patience, { ...PING, slow: true }, async (t) => {
     const answerLate = (): void => {
       if (!asked.closed) asked.answer(200, { code: 'success', round_trip_nanos: 1 });
     };
-    // `unref`: the pending answer must not keep the process alive.
     setTimeout(answerLate, asking.askedMs).unref();
   });
   const first = run.requests.find(IS_ASKED.ping);

@@ -101,7 +101,6 @@ const stale = requirement({
   clause: FILE,
   text: 'A client that finds the discovery file of an agent that is gone waits for the new one.',
 });
-// Restarting moves the agent to another port, and leaves the old discovery file in place.
 check(stale, AFTER_TOKEN, (t) => expectPatience(t, (run) => run.restart()));
 
 async function expectPatience(t: Client, prepare: (run: StreamRun) => Promise<void>): Promise<void> {

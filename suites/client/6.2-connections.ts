@@ -62,7 +62,6 @@ async function isDecided(t: Client, interval: number, isLast: boolean): Promise<
   await run.until(() => run.dispatched.length > 0 || isEarly() || undefined);
   if (isEarly()) return false;
   await expectDispatched(run, all.slice(0, 1));
-  // Leaves the stream open without a byte, like a half-open connection.
   const again = await run.requestWithin(Math.max(SILENT_INTERVALS * interval * 1000, AGAIN_PATIENCES * run.patienceMs));
   const expected = `a new request after ${SILENT_INTERVALS} heartbeat intervals of ${interval} s without a byte`;
   run.must(again !== undefined, { expected, actual: run.state });

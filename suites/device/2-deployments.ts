@@ -116,7 +116,6 @@ check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device)
 
 const SOME_MS = 15;
 
-/** Maximum number of attempts to read the same twice; a deployment may come between two reads. */
 const ATTEMPTS = 5;
 
 async function readTwice(t: Device): Promise<Record<string, unknown> | undefined> {
@@ -189,7 +188,6 @@ check(merge, { turn: 'last', profile: 'core', premises: STREAM }, async (t: Devi
 
 rule(merge, { premises: [merge.id], traffic: 'a current deployment with its statuses' }, () => (seen, judge) => {
   const body = deploymentIn(seen);
-  // Skips a body without the two statuses, which device.deployment.shape judges.
   if (typeof body?.['activity_status'] !== 'string' || typeof body['error_status'] !== 'string') return;
   judge.saw(() => JSON.stringify(body));
   expectMergedStatus(judge, body, 'the current deployment');
@@ -206,7 +204,7 @@ const failed = requirement({
 const afterWritten = { needs: ['drive'], premises: [...CURRENT_SHOWN, 'device.events.written-first'] } as const;
 check(failed, { ...afterWritten, sharing: 'disruptive' }, async (t: Device) => {
   const files = [configFile('{"a":1}'), configFile('{"b":2}')];
-  // Deploys first: a device that never shows a deployment, or whose files are of another machine, must not pass.
+  // Deploys first, because a device that shows no deployment, or has its files on another machine, must not pass.
   await deployShown(t, configFile('{"c":3}'));
   const made = await t.control.deploy({ error_status: 'failed', config_instances: files }).catch(ignoreRefusal);
   if (made?.error_status !== 'failed') return t.notApplicable('control cannot drive a deployment to failed');
@@ -221,9 +219,9 @@ check(failed, { ...afterWritten, sharing: 'disruptive' }, async (t: Device) => {
     });
     if (!left) return;
   }
-  // Only warns of files of a deployment that never was deployed, because no section states that they go.
+  // Only warns about files of a deployment that never was deployed, because no section demands their removal.
   await expectInactive(t, id, files, 'failed', answered === 'deployed' ? t.must : t.should);
-  // Restarts the agent, because it may write the files of its newest deployment then, whatever became of it.
+  // Restarts the agent, because it may then write the files of its newest deployment, even of a failed one.
   const staying = () => fileThatStays(t, files, (_, found) => found.some(({ inPlace }) => inPlace));
   if (!t.capabilities.has('files') || !t.capabilities.has('restart') || (await staying())) return;
   await restart(t);

@@ -89,7 +89,6 @@ check(
       actual: problems,
     });
     const { token } = content as { token: string };
-    // Allows blanks and other scripts, which no section excludes.
     const at = [...token].findIndex((character) => character < ' ' || character === '\x7f');
     const what = /[\r\n]/.test(token[at] ?? '') ? 'a line end' : 'a control character';
     t.must(at < 0, {
@@ -136,7 +135,6 @@ async function shouldRefuseTokenElsewhere(t: Device, token: string): Promise<voi
 async function expectWrongTokensRefused(t: Device, token: string): Promise<void> {
   const changed = (from: number, to: number): string =>
     [...token].map((sign, at) => (at >= from && at < to ? (/z/i.test(sign) ? '7' : 'Z') : sign)).join('');
-  // Changes the token only before its padding.
   const bare = withoutPadding(token);
   const late = Math.max(0, bare.length - 4);
   const others = [changed(0, token.length), changed(0, 1), changed(late, late + 1)].filter((other) => other !== token);
@@ -218,7 +216,6 @@ async function expectRefusal(t: Device, path: string, authorization: string | un
 
 /** Minimum length of an id; a text may contain a shorter one by chance. */
 const LEAST_TELLING = 8;
-/** Maximum milliseconds until a refusal ends, or shows events. */
 const REFUSAL_MS = 500;
 
 async function expectNoEvents(t: Device, http: HttpClient): Promise<void> {
@@ -312,7 +309,6 @@ async function connectAs({ signal }: Device, user: number, path: string): Promis
   }
 }
 
-/** Ids of the users and groups of the processes that serve the socket, and of its folder. */
 async function idsServing(path: string): Promise<Set<number>> {
   const ids = new Set<number>();
   const sockets = await readFile('/proc/net/unix', 'utf8').catch(() => '');
@@ -330,7 +326,7 @@ async function idsServing(path: string): Promise<Set<number>> {
       for (const id of shown.trim().split(/\s+/)) ids.add(Number(id));
   }
   const [folder, socket] = await Promise.all([stat(dirname(path)), stat(path)]);
-  // Takes the owner for the agent, which may run in another namespace, if the owner can have made the socket.
+  // Adds the socket's owner if it can have made the socket, because the agent may run in another namespace.
   const mayBeMade = folder.uid === socket.uid || (folder.mode & GROUP_OR_OTHERS_WRITE) !== 0;
   if (mayBeMade) ids.add(socket.uid).add(socket.gid);
   return ids.add(folder.uid).add(folder.gid);

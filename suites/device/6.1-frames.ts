@@ -325,7 +325,6 @@ check(
   monotonic,
   { ...PUBLISHING, profile: 'core', premises: ['device.events.frame'], least: { events: 4 } },
   (t: Device, streams) => {
-    // Concurrent calls may make an agent store events out of order.
     const publishAtOnce = async (): Promise<Published> => {
       const portion = Math.ceil(eventBudget(t, 40) / 4);
       await Promise.all(Array.from({ length: 4 }, () => publish(t, portion)));
@@ -352,13 +351,12 @@ rule(monotonic, { premises: [monotonic.id], traffic: 'an event after another on 
     if (seen.kind !== 'frame' || !DECIMAL.test(seen.frame.id ?? '') || carriesNoEvent(seen.frame)) return;
     const id = BigInt(seen.frame.id ?? '');
     const { highest, ids } = streams.get(seen.stream) ?? { highest: id, ids: new Recollection() };
-    // A stretch that comes again may begin with an event that is forgotten by now.
+    // A repeated stretch may begin with an event that is already forgotten.
     const [oldest = id] = ids.keys();
     const isRepeated = ids.has(`${id}`) || (ids.size === REMEMBERED && id < BigInt(oldest));
     if (!isRepeated) ids.set(`${id}`, true);
     streams.set(seen.stream, { highest: id > highest ? id : highest, ids });
     judge.saw(() => frameText(seen.frame));
-    // Allows repeated events, which other checks judge.
     judge.must(isRepeated || id >= highest, {
       expected: `an id above ${highest}, the highest so far on this stream`,
       actual: `event ${id}`,

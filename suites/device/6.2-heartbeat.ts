@@ -45,9 +45,9 @@ check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: De
   });
 });
 
-/** Longest wait in seconds for two heartbeats; also the longest interval at which an idle stream is watched for two. */
+/** Longest wait in seconds for two heartbeats; with a longer interval, a stream is watched past one heartbeat. */
 const LONG_SECONDS = 45;
-/** Interval in seconds above which no heartbeat is awaited after a restart. */
+/** Interval in seconds above which a quick device is not watched after a restart; other checks wait meanwhile. */
 const SHORT_SECONDS = 5;
 
 // One stream for both cursor and filter, because a device may serve few streams.
@@ -57,7 +57,6 @@ check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t:
   const from = (cursor: bigint): OpenEvents => ({ lastEventId: cursor, types: ['deployment.removed'] });
   let opening = from(lastEventId);
   let stream = await streams.try(opening);
-  // Other checks may have compacted the cursor away.
   if (stream.status === 410 && t.capabilities.has('drive')) {
     opening = from((await publish(t, 1)).last);
     stream = await streams.try(opening);
@@ -66,7 +65,7 @@ check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t:
   await awaitHeartbeats(t, streams.follow(stream), 1, { openIdle: idleStreams(t, streams) });
 });
 
-/** Cursor before the newest removal if any, because a device may omit the first heartbeat after a replay. */
+/** Cursor before the newest removal, if any, because a device may omit the first heartbeat after a replayed event. */
 async function someCursor(t: Device, streams: Streams): Promise<bigint | undefined> {
   const sample = await sampleRetained(t, streams);
   const frames = [...(sample?.stream.frames ?? [])].filter((frame) => !carriesNoEvent(frame));
@@ -132,7 +131,6 @@ check(longLived, { aspect: 'beside', slow: 'beside', premises: STREAM }, async (
 
 async function filteredIdleStream(t: Device, streams: Streams, idleMs: number): Promise<Subscription | undefined> {
   let stream = await streams.tryAnother({ types: ['robot.rebalanced'] });
-  // A device may refuse a type that it does not know.
   if (stream !== undefined && stream.status !== 200)
     stream = await streams.tryAnother({ types: ['deployment.removed'] });
   if (stream?.status !== 200) return undefined;

@@ -137,7 +137,6 @@ check(live, { ...CORE, premises: REPLAY, least: { events: 3 } }, async (t: Devic
   const { cursor, published } = await record(t, streams, 5);
   const replay = await streams.open({ after: cursor });
   await readUpTo(replay, published);
-  // Tolerates a loss between replay and live, which device.events.replay.seam judges.
   await firstLiveEvent(t, replay);
   for (let round = 0; round < t.session.rounds(3); round += 1) await readUpTo(replay, await publish(t, 1));
 });
@@ -167,7 +166,7 @@ check(
   },
 );
 
-/** Number of streams of which one has to carry a live event, because a device may properly end any stream. */
+/** Attempts to get a live event on the stream of the replay, because a device may end any single stream. */
 const FRESH_STREAMS = 3;
 
 // No stream is open, because an agent may wrongly store only events that it sends.
@@ -220,7 +219,6 @@ async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint):
       rest -= portion;
     }
   })();
-  // A failure before the await below must not count as an unhandled rejection.
   publisher.catch(() => {});
   try {
     const started = performance.now();

@@ -116,7 +116,6 @@ async function replayUpTo(
   if (stream === undefined) return undefined;
   const replay = new Subscription(t, stream);
   const came = await replay.drain(last);
-  // Skips a replay that broke off because the event at its cursor was compacted away.
   const { by } = replay.stream.ended ?? {};
   const brokeOff = !came.some(({ id }) => id >= last) && (by === 'server' || by === 'error');
   if (brokeOff && !(await retainedEvents(t, streams)).some(({ id }) => id <= cursor)) return undefined;

@@ -41,7 +41,6 @@ check(slowReader, overfilling, async (t: Device, streams) => {
   t.session.set(HAS_DELAYED_NOBODY, true);
 });
 
-/** Reason why buffers cannot be filled on this device. */
 const UNFILLED = new Fact<string | undefined>(() => undefined);
 const DELAYS = `a slow reader may delay others, which ${slowReader.id} judges`;
 const HAS_DELAYED_NOBODY = new Fact(() => false);
@@ -50,7 +49,6 @@ const MOST_EVENTS = 16_000;
 const SMALL_PORTION = 20;
 const LONGEST_FILLING_MS = 30_000;
 
-/** Resolves with the reason why buffers may not be full. */
 async function overfillBuffers(t: Device, live: Subscription): Promise<string | undefined> {
   const { bufferBytes } = t.transport;
   const portion = eventBudget(t, 400);
@@ -89,7 +87,7 @@ check(slowReaderComplete, overfilling, async (t: Device, streams) => {
   const tooFew = await overfillBuffers(t, live).catch((error: unknown) => {
     if (!(error instanceof Violation)) throw error;
     if (!t.session.get(HAS_DELAYED_NOBODY)) t.notApplicable(DELAYS);
-    // Only warns, because the slow reader may delay others this time.
+    // Only warns, because this slow reader may delay others, which device.events.slow-reader judges.
     t.should(false, error.finding);
   });
   await expectNoneMissed(t, streams, { cursor, live, slow });
@@ -143,9 +141,7 @@ check(client, { ...PUBLISHING, profile: 'core', premises: LIVE }, async (t: Devi
   await publishEveryEventKind(t);
   const before = await publish(t, 1);
   await readUpTo(live, before);
-  // The `eventsource` package receives only the types that it listens for.
   const types = [...new Set(['deployment.deployed', ...live.events.map(({ type }) => type)])];
-  // Without a cursor a device may replay its whole log, however long.
   const source = streams.connect(types, before.last);
   try {
     const first = await firstMessage(t, source, before.last);

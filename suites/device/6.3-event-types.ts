@@ -70,7 +70,6 @@ async function deployAndCompare(
     return deployment;
   });
   const refused = pending.then(() => Promise.withResolvers<never>().promise);
-  // Prevents an unhandled rejection, because the loop may never await this promise.
   refused.catch(() => {});
   for (;;) {
     // Waits for control or any event first, because the timeout of the next event starts below.

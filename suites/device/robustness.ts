@@ -100,7 +100,7 @@ function oddRequests(http: HttpClient): OddRequest[] {
       name: 'three requests in one piece',
       parts: [whole + requestText(http, { target: `${basePath}/nonsense` }) + whole],
       answers: 3,
-      // Shows by the middle one whether answers come in the order of their requests.
+      // The middle answer shows whether answers come in the order of their requests.
       accepts: (status, at) => (at === 1 ? rejected(status) : noServerError(status)),
     },
     { name: 'a request byte by byte', parts: [...whole], ...TAKEN },

@@ -72,7 +72,7 @@ function holdsEvents(text: string): boolean {
   return isFound;
 }
 
-/** Finds another type wrong only where events came, because a login page may answer 200 too. */
+/** Judges the type only of an answer that holds events, because a login page may answer 200 too. */
 const contentTypeRule = (): Rule => (seen, judge: Judge) => {
   const answer = eventsAnswer(seen);
   if (answer?.status !== 200) return;

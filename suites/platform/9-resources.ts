@@ -119,7 +119,6 @@ for (const codename of codenamesFrom('rainier'))
 check(token, { needs: ['write', 'rainier', 'tetons'], aspect: 'tetons' }, async (t: Platform) => {
   if (t.session.get(ISSUED_TOKENS).size === 0) await mustIssueToken(inVersion(t, 'rainier'));
   const response = await postTo(inVersion(t, 'tetons'), PATH);
-  // Only warns, because no section states how older versions answer.
   const expected = `POST ${PATH} not to be there in 2026-03-09.tetons`;
   t.should(!ok(response), { expected, actual: `${response.status}` });
 });
@@ -158,7 +157,6 @@ async function mustIssueToken(t: Platform): Promise<void> {
   t.should(isNamed, { expected: 'a token that is not empty', actual: typeof token });
   const expected = 'an ISO 8601 date-time in expires_at';
   t.should(typeof expiry === 'string' && isIso8601(expiry), { expected, actual: expiry });
-  // Prefers the platform's clock to this machine's.
   const now = Date.parse(response.headers['date'] ?? '') || Date.now();
   t.should(!(instantOf(String(expiry)) <= now), { expected: 'an expiry in the future', actual: expiry });
   const issued = t.session.get(ISSUED_TOKENS);

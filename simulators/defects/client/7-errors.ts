@@ -158,7 +158,7 @@ export const variants = [
     calls: ({ failed }) => ({
       failed: (error, access) => {
         const output = failed(error, access);
-        // Keeps the line of a client whose exit code tells nothing.
+        // Keeps the line of a client that exits with 0, because only the line shows the error.
         return output.code === 0 ? output : { ...output, lines: [] };
       },
     }),

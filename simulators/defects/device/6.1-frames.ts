@@ -44,7 +44,7 @@ const lineEnds = (end: string): DeviceChanges => ({
   }),
 });
 
-/** A stream must use one line end throughout. */
+/** Group of variants that exclude each other, because one would turn the CR LF of the other into two line ends. */
 const LINE_ENDS = { alternative: 'line-ends' };
 
 const MONOTONIC = ['device.events.monotonic'];

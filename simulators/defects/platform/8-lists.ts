@@ -326,7 +326,7 @@ export const variants = [
       return {
         order: (asked) => {
           isOrdered = asked.length > 0;
-          // Resets the flag after this list, which is answered in one turn, because other pages come without `order`.
+          // Resets the flag in a microtask, because one turn answers the list, and other pages come without `order`.
           queueMicrotask(() => (isOrdered = false));
           return order(asked);
         },

@@ -109,7 +109,6 @@ export const defects = [
   defect('group-below-itself', 'Makes a group its own parent.', TREE, {
     mayMoveGroup: (group, line) => !line.slice(1).includes(group),
   }),
-  // The check for a cycle overlooks the latest moves of groups.
   defect('group-moves-race', 'Lets two moves at the same time make a circle of groups.', TREE, () => {
     const movedAt = new Map<string, number>();
     const isStale = (id: string) => performance.now() - (movedAt.get(id) ?? Number.NEGATIVE_INFINITY) < STALE_MS;
@@ -122,7 +121,6 @@ export const defects = [
       },
     };
   }),
-  // A renaming writes back the whole group with its old parent.
   defect(
     'group-rename-undoes-move',
     'Puts a group back where it was when it is renamed while it is moved.',

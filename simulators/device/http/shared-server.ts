@@ -75,9 +75,7 @@ function hub(): http.Server {
   return server;
 }
 
-/**
- * Number of Host headers. `raw`: names and values in turn; `headersDistinct` would build an object for each request.
- */
+/** `raw`: names and values in turn; `headersDistinct` would build an object for each request. */
 function hostsIn(raw: readonly string[]): number {
   let hosts = 0;
   for (let at = 0; at < raw.length; at += 2) if (raw[at]?.length === 4 && raw[at]?.toLowerCase() === 'host') hosts += 1;

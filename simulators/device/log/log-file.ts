@@ -185,9 +185,7 @@ export class LogFile {
     await this.#syncDirectory();
   }
 
-  /**
-   * Writes the exact high-water mark. Rejects while a log that is not `durable` may contain bytes of a failed write.
-   */
+  /** Writes the exact high-water mark; rejects while a log without `durable` may contain bytes of a failed write. */
   async seal(): Promise<void> {
     this.release();
     if (this.#reserved === 0) return;

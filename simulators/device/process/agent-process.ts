@@ -14,7 +14,6 @@ let begun: Promise<void> | undefined;
 const stopped = Promise.withResolvers<void>();
 
 const reply = (message: Reply): void => {
-  // The supervisor may have ended.
   if (process.connected) process.send?.(message, () => {});
 };
 

@@ -64,7 +64,6 @@ export async function startDevice(settings: ProcessSettings, log: Logger, watch?
     behaviour,
     ...(watch !== undefined && { watch }),
     ...(uplink ? { uplink: await uplinkOf(uplink, log) } : {}),
-    // Kills the whole process, like a crash of a real agent.
     onCrash: () => process.kill(process.pid, 'SIGKILL'),
   };
   // Creates the directory, because the agent locks only an existing directory at its start.

@@ -26,8 +26,8 @@ export class ConfigFiles {
   }
 
   /**
-   * Writes the files as a new set; resolves with its name for `swap`. Rejects with DeployError, retryable if the disk
-   * rejected the files.
+   * Writes the files as a new set; resolves with its name for `swap`. Rejects with DeployError, which is retryable
+   * unless a path is impossible.
    */
   async stage(files: readonly ConfigFile[]): Promise<string> {
     const paths = relativePaths(files.map(({ filepath }) => filepath));
@@ -106,7 +106,7 @@ export class ConfigFiles {
 const LONGEST_NAME = 255;
 const LONGEST_PATH = 2_048;
 
-/** Path relative to the root, even for an absolute `filepath`. Throws DeployError for a path outside the root. */
+/** Path relative to the root, even for an absolute `filepath`. Throws DeployError for an invalid or upward path. */
 export function relativePath(filepath: string): string {
   const refuse = (why: string): never => {
     const shown = filepath.length > 120 ? `${filepath.slice(0, 120)}…` : filepath;

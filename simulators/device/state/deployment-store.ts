@@ -44,7 +44,7 @@ export interface StoredState {
   set: string | undefined;
   /** Oldest first. */
   records: DeploymentRecord[];
-  /** Newest last. */
+  /** Oldest first. */
   releases: AgentRelease[];
   /** Events that the log may lack after a crash. `after`: newest id in the log before the events. */
   unpublished: { after: number; events: EventDraft[] } | undefined;

@@ -48,7 +48,7 @@ export class UnknownDeploymentError extends Error {
 
 export class Deployments implements DeploymentPort {
   readonly #options: DeploymentsOptions;
-  /** Made at first use, as is the set of retries, because most robots of a fleet need none. */
+  /** Undefined until first use, like `#retried`, because most robots of a fleet need neither. */
   #timers: Map<string, NodeJS.Timeout> | undefined;
   readonly book: DeploymentBook;
   #retried: Set<string> | undefined;
@@ -76,7 +76,10 @@ export class Deployments implements DeploymentPort {
     return record && this.book.view(record);
   }
 
-  /** Current deployment, even if queued or failed; if there is none, the newest active deployment. */
+  /**
+   * Current deployment, even if queued or failed, or else the newest active deployment; undefined during retries of an
+   * agent that never gives up.
+   */
   current(): Deployment | undefined {
     if (!this.#behaviour.givesUp && this.#retried?.size) return undefined;
     const { current } = this.book.state;

@@ -17,7 +17,6 @@ export const KEEP_ALIVE_SECONDS = 20;
 /** Interval of PINGREQ, below the keep-alive so that no PINGREQ is late. */
 export const BEAT_SECONDS = KEEP_ALIVE_SECONDS - 2;
 
-/** Keeps the connections of a whole fleet alive with one timer. */
 export class KeepAlive extends Wheel {
   constructor(time: Time) {
     super(time, BEAT_SECONDS * 1000, BEAT_SECONDS);
@@ -167,9 +166,7 @@ export class MqttConnection implements WheelMember {
     });
   }
 
-  /**
-   * Connects and subscribes. Rejects with MqttRefused, NotMqtt, another connection error, or the reason of `signal`.
-   */
+  /** Connects and subscribes; rejects with MqttRefused, NotMqtt, a connection error or the reason of `signal`. */
   static async open(options: {
     endpoint: MqttEndpoint;
     clientId: string;

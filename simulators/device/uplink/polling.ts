@@ -144,7 +144,7 @@ export class PollingApi implements DeploymentSource {
       allPages((offset) => http.json(this.#get(`/${list}?limit=${PAGE}${query}&offset=${offset}`, signal), answer));
     if (unfiltered.has(list)) return await all('');
     return await all(`&${filter}`).catch(async (error: unknown) => {
-      // 400 and 422 are the answers to an unknown parameter, unless they are those to every request.
+      // A platform may refuse an unknown parameter with 400 or 422; the unfiltered list shows any other cause.
       if (!(error instanceof ApiError && [400, 422].includes(error.status))) throw error;
       const whole = await all('');
       unfiltered.add(list);

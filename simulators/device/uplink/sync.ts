@@ -51,7 +51,6 @@ export class Syncer {
     const keep = new Set(wanted.map(({ id }) => id));
     const age = ({ created_at }: AgentDeployment): number => instantOf(created_at);
     const current = wanted.toSorted((one, other) => age(one) - age(other)).at(-1);
-    // Retries only the newest deployment.
     for (const id of this.#backOffs?.keys() ?? []) if (id !== current?.id) this.#backOffs?.delete(id);
     if (this.#backOffs?.size === 0) this.#backOffs = undefined;
     const settled = current === undefined || (await this.#reach(current, signal));

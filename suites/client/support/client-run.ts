@@ -139,7 +139,7 @@ export abstract class ClientRun implements AsyncDisposable {
   /** Stopped servers, whose ports stay taken while the client runs. */
   readonly #left: ScriptedServer[] = [];
   #folder: string | undefined;
-  /** Milliseconds from the start of the client to its first request. */
+  /** Milliseconds from the creation of the run to the client's first request. */
   #startMs = 0;
   /** Milliseconds of the latest wait that the check has asked of the client. */
   askedMs = 0;
@@ -284,8 +284,8 @@ export abstract class ClientRun implements AsyncDisposable {
   }
 
   /**
-   * Resolves with the result of `look`, or with undefined once the client has ended, repeats itself without end, or
-   * makes no progress for `withinMs`. Throws TooLittleSeen shortly before the check's time limit.
+   * Resolves with the result of `look`, or with undefined once the client has ended, repeats itself without end, makes
+   * no progress for `withinMs`, or `atMostMs` have passed. Throws TooLittleSeen shortly before the check's time limit.
    */
   async until<T>(
     look: () => T | undefined,

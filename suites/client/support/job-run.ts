@@ -109,7 +109,7 @@ export class JobRun extends ClientRun {
     return this.over && this.requests.length === 0 && this.failure !== undefined;
   }
 
-  /** Waits until the client ends or repeats itself without end; throws Blocked without a request. */
+  /** Waits until the client ends, repeats itself without end or stops progress; throws Blocked without a request. */
   async #settled(): Promise<void> {
     await this.until(() => this.requests[0], START_PATIENCES * this.patienceMs);
     if (this.requests.length === 0) {
@@ -132,7 +132,6 @@ export class JobRun extends ClientRun {
     return this.lines.filter(({ saw }) => RESULTS.has(saw));
   }
 
-  /** Sign of failure of an ended client; undefined for success. */
   get failure(): 'a line' | 'its exit code' | undefined {
     if (this.saw('error').length > 0) return 'a line';
     return this.code === 0 ? undefined : 'its exit code';

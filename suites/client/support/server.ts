@@ -161,7 +161,6 @@ export class ClientRequest {
     this.#write(status, body, headers);
   }
 
-  /** Sends a body that violates the specification. */
   garble(text: string, headers: Readonly<Record<string, string>> = {}): void {
     this.#write(200, text, headers);
   }

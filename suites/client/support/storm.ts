@@ -5,7 +5,7 @@ import { readableDuration } from '../../../harness/common/units.ts';
 import { runningMs } from '../../../harness/common/waiting.ts';
 import type { ClientRequest } from './server.ts';
 
-/** Number of equal requests with equal answers that counts as endless. */
+/** Number of equal requests with equal 2xx answers that counts as endless; refused requests count by their pace. */
 const MOST_SAME = 20;
 /** Time in which a client may send at most `MOST_REFUSED` refused requests. */
 export const WATCHED_MS = 3000;

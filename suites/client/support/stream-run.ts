@@ -48,7 +48,7 @@ export class StreamRun extends ClientRun {
   token = randomBytes(16).toString('hex');
   /** Receives all later events in place of `dispatched`, which would grow without end. */
   sequence: Sequence | undefined;
-  /** `types` of the streams that the client keeps beside the first, which stay idle. */
+  /** Values of `types` of further streams beside the first; the check accepts them and sends no event on them. */
   readonly #beside = new Set<string | null>();
   #taken = 0;
   #current: ClientRequest | undefined;
@@ -161,7 +161,7 @@ export class StreamRun extends ClientRun {
     return asked;
   }
 
-  /** Waits as `until` does; a stream that the client has left is continued at the client's next request. */
+  /** Like `until`; continues a stream that the client has left at the client's next request. */
   untilRead<T>(look: () => T | undefined, withinMs = this.patienceMs): Promise<T | undefined> {
     return this.until(() => {
       const found = look();

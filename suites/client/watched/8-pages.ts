@@ -7,7 +7,7 @@ import { watched } from './support.ts';
 
 /** Longest pause between two pages that a program reads; a person pauses longer. */
 const SOON_MS = 10_000;
-/** Wrong steps in a row for a finding; a person who searches may make a single one. */
+/** Consecutive wrong steps that make a finding; a person who searches may make a single one. */
 const WRONG_IN_A_ROW = 2;
 
 interface PageRead {
@@ -42,17 +42,16 @@ const MOST_READERS = 20;
 interface Walk {
   page?: PageRead;
   under: number;
-  /** Readers take turns on separate connections. */
+  /** True once readers have taken turns on separate connections. */
   several?: boolean;
-  /** A proxy mixes pages of several readers on one connection. */
+  /** True once a proxy has mixed pages of several readers on one connection. */
   mixed?: boolean;
-  /** Pages that readers may ask for next. */
   nexts: Pick<PageRead, 'offset' | 'asked' | 'limit'>[];
 }
 
 type Each = (page: PageRead, before: PageRead | undefined, judge: Judge) => void;
 
-/** Passes each page with the page before of the same reader, or undefined if several readers may be mixed. */
+/** Passes each page with the same reader's previous page; undefined if there is none or readers may be mixed. */
 const walks = (look: () => Each) => (): Rule => {
   const last = new PerClient<Walk>(() => ({ under: 0, nexts: [] }));
   const each = look();
@@ -129,7 +128,7 @@ const ownLimit = (isMeant: (asked: number) => boolean) =>
     });
   });
 
-/** Pages in a row that ask for the total count; a progress bar needs it once. */
+/** Consecutive pages with `expand=total_count` that make a finding; a progress bar needs the number once. */
 const MOST_COUNTS = 3;
 
 const countRule = walks(() => {

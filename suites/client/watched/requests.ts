@@ -166,7 +166,7 @@ const socketRule = (): Rule => (seen, judge: Judge) => {
   });
 };
 
-/** Requests without a token, each soon after the one before, for a finding; a port scan sends one or two. */
+/** Length of a client's series of requests at which a missing token is a finding; a port scan sends one or two. */
 const WITHOUT_TOKEN = 3;
 
 const tokenRule = (): Rule => {

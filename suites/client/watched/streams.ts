@@ -48,7 +48,7 @@ const hammering = (
 const TOLERANCE_MS = 300;
 /** Tolerance in milliseconds for an HTTP date, which has no fractions of a second. */
 const DATE_TOLERANCE_MS = 1300;
-/** Early requests in a row for a finding; a single one may come from another user. */
+/** Consecutive early requests that make a finding; a single one may come from another user. */
 const EARLY_IN_A_ROW = 2;
 
 const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
@@ -119,9 +119,9 @@ export const platformRules = [
 
 /** Maximum milliseconds until an immediate reconnection; a later request may be another client's. */
 const AT_ONCE_MS = 3_500;
-/** Immediate reconnections in a row for a finding; correct clients in turns cause fewer. */
+/** Consecutive immediate reconnections that make a finding; correct clients in turns cause fewer. */
 const IN_A_ROW = 12;
-/** Cursors beyond all seen events in a row for a finding; Muster may miss a single event. */
+/** Consecutive cursors beyond all seen events that make a finding; Muster may miss a single event. */
 const BEYOND_IN_A_ROW = 3;
 const DECIMAL = /^\d{1,40}$/;
 
@@ -130,7 +130,7 @@ const followerOf = (request: RequestSeen): string =>
   `${request.client} ${request.path} ${queryOf(request).getAll('types')}`;
 
 interface Follower {
-  /** Last whole event of a stream that the server ended. */
+  /** Last complete event of the latest stream; undefined after a refusal, or if Muster may have missed events. */
   last?: { id: string; at: number };
   /**
    * Reconnections in a row: `without` a cursor, `beyond` all events, or `stuck` at an old cursor despite newer events.
@@ -138,7 +138,7 @@ interface Follower {
   without: number;
   beyond: number;
   stuck: number;
-  /** A cursor has shown that several clients share the name. */
+  /** True once a cursor has shown that several clients share the name. */
   several: boolean;
 }
 
@@ -158,7 +158,6 @@ class Events {
     return this.#ids.get(request);
   }
 
-  /** True if no watched client has received the event or a newer one. */
   isBeyond(id: string): boolean {
     return BigInt(id) > this.#newest;
   }
@@ -175,7 +174,7 @@ function mayBeSameClient(named: string | undefined, before: RequestSeen, events:
 
 type Returning = ReturnType<Parameters<typeof afterEach>[1]>;
 
-/** Passes each stream with the one before of the same follower, and adds all frames to `events`. */
+/** Passes each stream with the follower's previous stream, and adds all frames to `events`. */
 function afterStreams(events: Events, look: Returning): Rule {
   const comesBack = afterEach(isForEvents, () => look, followerOf)();
   return (seen, judge) => {
@@ -232,7 +231,7 @@ const tornRule = (): Rule => {
     const named = cursorOf(request);
     if (id === undefined || last === undefined || named === undefined) return;
     if (request.at - before.over.at > SOON_MS) return;
-    // Another client may have received the event whole.
+    // Another client may have received the complete event.
     if (!events.isBeyond(id)) return;
     judge.saw(() => shownRequest(request));
     const expected = `the cursor ${last}, that of the last event which came whole`;

@@ -58,7 +58,7 @@ interface Exchange {
   over: ExchangeEnd;
 }
 
-/** Passes each request with the client's exchange before, unless several clients share the name (`whoOf`). */
+/** Passes each request with the client's previous exchange, unless several clients share the name from `whoOf`. */
 export const afterEach =
   (
     isMeant: (request: RequestSeen) => boolean,

@@ -45,7 +45,7 @@ const hasRoom = ({ t }: Reality): boolean => mostEvents(t) >= 4;
 const burstOf = (t: Device, count: number): number =>
   Math.max(1, Math.floor(eventBudget(t, Math.min(count, mostEvents(t) / 4))));
 
-/** `portions`: calls on each of two lanes, so that events come until the last stream has opened. */
+/** `portions`: calls of publish on each of two lanes, so that events come until the last stream has opened. */
 export const burstIntoReplay = (count: number, streams: number, portions = 1, unfiltered = 2): Command => ({
   text: `publish twice ${portions * count} while ${streams} streams open, ${unfiltered} of them without types`,
   isPossible: hasRoom,
@@ -76,7 +76,7 @@ export const burstIntoReplay = (count: number, streams: number, portions = 1, un
   },
 });
 
-/** Without streams, because one that lags may end, and find that events which it lacks are gone. */
+/** Closes all streams first, because a lagging one may end, and then find its next events compacted away. */
 export const compactIntoBurst = (): Command => ({
   text: 'publish 60 while the log is compacted',
   isPossible: (real) => hasRoom(real) && hasCapabilities('compact')(real) && real.t.info.compact_restarts !== true,
@@ -111,7 +111,6 @@ const TYPES = {
   deployed: ['deployment.deployed'],
   removed: ['deployment.removed'],
   both: ['deployment.removed', 'deployment.deployed'],
-  /** The type deployment.removed beside invented types that resemble deployment.deployed. */
   near: ['deployment.removed', 'deployment.deployed_late', 'deployment.deploy', 'xdeployment.deployed'],
   unknown: ['robot.rebalanced'],
 } as const;
@@ -172,7 +171,6 @@ export const cutAndComeBack = (back: number, bytes: number): Command => ({
       after < ledger.closed ? await streams.tryAnother({ after, cutAfterBytes: bytes }) : undefined;
     let stream = await open();
     if (stream?.status === 410) {
-      // A sequence before this one may have compacted the event away.
       await stream.close();
       after = real.retained();
       stream = await open();

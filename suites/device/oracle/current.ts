@@ -201,7 +201,6 @@ export class CurrentDeployment {
     for (const [name, value] of Object.entries(expected)) {
       const shown = body[name];
       if (value === undefined || shown === value) continue;
-      // Timestamps may name one moment in several notations.
       const isMoment = typeof shown === 'string' && typeof value === 'string' && /^\d{4}-/.test(value);
       if (isMoment && instantOf(shown) === instantOf(value)) continue;
       this.#real.departs(what, {

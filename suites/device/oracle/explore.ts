@@ -19,7 +19,6 @@ import { sequences } from './sequences.ts';
 interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
   /** Counter that must be positive for a pass; a check with a count of `<least> asked for` alone is not applicable. */
   least?: string;
-  /** Left out for the only check of a requirement, which then has the requirement's id. */
   aspect?: string;
 }
 
@@ -86,7 +85,6 @@ async function explored(t: Device): Promise<Explored> {
   try {
     return await exploring;
   } catch (error) {
-    // Lets the next check explore again after a cut-off.
     t.session.set(EXPLORED, undefined);
     throw error;
   }

@@ -47,7 +47,6 @@ export class Ledger {
     return this.#byId.get(id);
   }
 
-  /** Id of the event `steps` before the newest known one, or of the first known one. */
   cursorAt(steps: number): bigint {
     return (this.events.at(-1 - steps) ?? this.events[0])?.id ?? this.closed;
   }

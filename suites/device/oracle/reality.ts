@@ -329,7 +329,6 @@ export class Reality {
       const expected = `no event that there was before, since the cursor lies beyond the newest, ${openedAt}`;
       this.departs('invented', { expected, actual: `event ${old.id}` }, client);
     }
-    // A stream without a cursor may begin with old events.
     const owing = way === 'none' ? seen.filter(({ id }) => id > client.after) : seen;
     const owed = this.#owed(client);
     const difference = judgeStream(this.ledger, owing, client.isOwed ? owed : { ...owed, upTo: owed.after });

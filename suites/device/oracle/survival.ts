@@ -129,7 +129,6 @@ async function replayAll(real: Reality): Promise<void> {
   await real.current.expectFiles();
 }
 
-/** `counted`: name of a further counter to increase. */
 export const restartAgent = (signal: StopSignal, counted?: string): Command => ({
   text: `restart(${signal})`,
   isPossible: hasCapabilities('restart'),
@@ -208,7 +207,7 @@ function nextLine(line: Buffer): Buffer {
 /** Milliseconds after which streams are closed, because an agent that ends in order may wait for their end. */
 const STREAMS_STAY_MS = 2000;
 
-/** Restarts the agent; `repair` completes the torn log of an agent that fails to start; `hung`: why it did before. */
+/** Restarts the agent. `repair`: completes a torn log after a failed start. `hung`: error of the first failed start. */
 async function during(
   real: Reality,
   situation: 'restart' | 'kill' | 'tear',
@@ -227,7 +226,6 @@ async function during(
     const isEnd = error instanceof AgentEnded;
     if (!(error instanceof ControlError) || !(isEnd || (situation === 'tear' && error.cause instanceof StartFailed)))
       throw error;
-    // Later commands need a running agent.
     if (!isEnd) await real.t.control.stop('SIGKILL');
     await repair();
     await real.t.control.start();

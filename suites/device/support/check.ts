@@ -46,13 +46,11 @@ export async function inTime<T>(
     return result;
   } catch (error) {
     const isLate = error instanceof NoAnswer || error instanceof StreamTimeout;
-    // An early end of the connection is no timeout.
     if (isLate && !t.signal.aborted && performance.now() - started >= within) recordTimeout(t, kind);
     throw error;
   }
 }
 
-/** Handler of rejections that ignores errors of these kinds. */
 export const ignoring =
   (...kinds: readonly (abstract new (...given: never[]) => Error)[]) =>
   (error: unknown): undefined => {

@@ -188,7 +188,6 @@ async function isHere(t: Device): Promise<boolean> {
   return isLogHere || (await declaredPlace(t, 'config_root', configRoot(t))) !== undefined;
 }
 
-/** Blocks a check of missing files if their root may be on another machine. */
 export async function requireConfigRoot(t: Device): Promise<void> {
   if (!(await isHere(t))) nothingThere(t, 'config_root', configRoot(t));
 }
@@ -215,7 +214,6 @@ export async function findConfigFile(t: Device, root: string, file: ConfigFile):
   return found.toSorted((left, right) => Number(right.inPlace) - Number(left.inPlace));
 }
 
-/** Waits for files to go, and returns one that stays. */
 export async function fileThatStays(
   t: Device,
   files: readonly ConfigFile[],

@@ -27,7 +27,7 @@ export async function publish(t: Device, count: number): Promise<Published> {
   return publishUnread(t, count);
 }
 
-/** Publishes however slowly streams bring events: a few events, or events that nobody reads. */
+/** Publishes even if streams are slow: for a few events, or for events that no check reads. */
 export async function publishUnread(t: Device, count: number): Promise<Published> {
   const { first_id, last_id } = await t.control.publish(count);
   return { first: BigInt(first_id), last: BigInt(last_id), count, at: performance.now() };

@@ -7,7 +7,6 @@ import type { Judge, Rule } from '../../../harness/runner/rules.ts';
 import type { Assertions } from './check.ts';
 
 export interface SeenEvent {
-  /** May exceed 2^53. */
   id: bigint;
   type: string;
   text: string;
@@ -105,7 +104,6 @@ export function showIds(events: readonly { id: bigint }[]): string {
   return `[${shown}]${events.length > 24 ? ` (${events.length})` : ''}`;
 }
 
-/** Drops repeated events, which at-least-once delivery allows. */
 export function distinct(events: readonly SeenEvent[]): SeenEvent[] {
   const seen = new Set<bigint>();
   return events.filter(({ id }) => !seen.has(id) && seen.add(id));

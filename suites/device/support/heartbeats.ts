@@ -260,7 +260,6 @@ export async function expectOpenWhileIdle(t: Device, subscription: Subscription,
 /** Minimum bytes of a busy stream; one or two checks publish less. */
 const BUSY_BYTES = 16_384;
 
-/** Ends the check as undecided if the device has ended a busy stream, because a device may do so. */
 function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
   const last = stream.frames.findLast(isEvent)?.at;
   const { by, at = 0 } = stream.ended ?? {};

@@ -41,7 +41,6 @@ export function recordPublishing(session: Session, count: number): (first?: bigi
       const asked = log.asked - count;
       if (first === undefined || last === undefined) return { asked, more: log.more + count };
       const step = Math.min(log.step ?? Number.POSITIVE_INFINITY, Math.max(1, Number(last - first) / (count - 1)));
-      // Simultaneous calls may be answered in any order.
       const isNewest = log.newest === undefined || last > log.newest;
       return { asked, ...(count > 1 && { step }), ...(isNewest && { newest: last, more: 0 }) };
     });

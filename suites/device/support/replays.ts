@@ -25,7 +25,6 @@ export interface LogStretch {
 }
 
 const MOST_EVENTS = 1500;
-/** Minimum number of events, because one event has no order. */
 const LEAST_STRETCH = 2;
 export const fillingMs = ({ session }: Device): number => (session.publishesSlowly ? 2000 : 6000);
 const ATTEMPTS = 4;
@@ -39,7 +38,6 @@ export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): 
   requireRoomFor(t, count < LEAST_STRETCH ? LEAST_STRETCH : 0);
   const stretch: LogStretch = { cursor, events: [] };
   const started = performance.now();
-  // Doubles a small first portion, because the device may be slow.
   for (let wanted = 50; stretch.events.length < count && performance.now() - started < fillingMs(t); wanted *= 2) {
     const portion = Math.min(eventBudget(t, wanted), count - stretch.events.length);
     if (!(await extendStretch(t, streams, stretch, portion))) return undefined;
@@ -211,7 +209,6 @@ export async function sampleRetained(
   const patience = new Patience(t.patienceMs);
   let cursor: bigint | undefined = known?.earliest;
   let stream: EventStream;
-  // Compaction by other checks may have removed the cursor meanwhile.
   do {
     cursor = await earliestServed(streams, cursor);
     if (cursor === undefined) return undefined;

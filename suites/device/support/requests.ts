@@ -64,7 +64,6 @@ export function unanswered(t: Device, expected: string, error: unknown): unknown
   return error;
 }
 
-/** Blocks the check, because no section limits the rate of requests. */
 export function refuseThrottled(t: Device, { status }: HttpResponse): void {
   if (status === 429) t.blocked('the device kept answering 429 for a minute');
 }

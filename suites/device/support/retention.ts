@@ -7,7 +7,6 @@ import { LOG_STATE } from './log-state.ts';
 
 export class TooFewRetained extends TooLittleSeen {}
 
-/** Number of retained events that is assumed until cursors show the real number. */
 const ASSUMED_RETENTION = 200;
 
 const OBSERVED = new Fact(() => ({
@@ -56,8 +55,7 @@ export function observeCursor(t: Device, options: OpenEvents, status: number): v
   const { newest, step, changedAt } = t.session.get(LOG_STATE);
   if (cursor === undefined || newest === undefined || cursor <= changedAt || newest < cursor) return;
   const seen = t.session.get(OBSERVED);
-  // Excludes events that control may still publish.
-  // Counts no events while ids may have gaps of unknown width.
+  // Excludes events that control may still publish, and counts none while ids may have gaps of unknown width.
   if (status === 200 && step !== undefined)
     seen.served = Math.max(seen.served, Math.floor(Number(newest - cursor) / step));
   if (status === 410) seen.refused = Math.min(seen.refused, eventsAfter(t, cursor));

@@ -20,7 +20,6 @@ function watchedControl(control: Control, { session, info }: Pick<Device, 'sessi
     call: async (call, signal) => {
       const capability = CAPABILITY_FOR[call.name];
       const answer = await control.call(call, signal).catch((error: unknown) => {
-        // Control may refuse removals and deployments with special values.
         const mayRefuse = call.name === 'remove' || (call.name === 'deploy' && Object.keys(call.request).length > 0);
         if (error instanceof ControlRefused && !mayRefuse) declarations.refused(capability, error.message);
         throw error;
@@ -32,7 +31,6 @@ function watchedControl(control: Control, { session, info }: Pick<Device, 'sessi
       }
       if (call.name !== 'compact') return answer;
       const earliest = BigInt((answer as ControlCompacted).earliest_id);
-      // Counts a batch as removed once its first event is gone.
       const left = session.get(PUBLISHED).filter(({ first }) => first >= earliest);
       session.set(PUBLISHED, left);
       const kept = left.reduce((sum, { count }) => sum + count, 0);
@@ -77,7 +75,6 @@ export const check = (
       ...given,
       capabilities: new Set([...given.capabilities].filter((name) => !lacksPath(name))),
       control: watchedControl(pacedControl(given), given),
-      // Limits the time, because a slow target takes minutes for all inputs.
       property: boundedProperty(given, {
         shrinkMs: 4000,
         tryMs: () => (given.session.isSlow() ? 3000 : 15_000),
@@ -98,7 +95,6 @@ export const check = (
       await withStreams(t, use);
     } catch (error) {
       if (!(error instanceof TooFewRetained)) throw error;
-      // Runs again with fewer events, because the log kept too few.
       await withStreams(t, use);
     }
   });

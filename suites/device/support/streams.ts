@@ -134,7 +134,7 @@ export class Streams {
     const lateMs = (): number =>
       t.session.get(NOTICES_LATE) && this.#count === 0 ? HEARTBEATS_LATE * t.heartbeatSeconds * 1000 : 0;
     const isDueAgain = whileThrottled<S>(t, {
-      // Counts on streams of other checks alone, because this check keeps its own open.
+      // Only the end of a stream of another check clears the throttling, because this check keeps its own open.
       mayClear: () =>
         needed && (othersAreOpen() ? this.#waitsForOthers : all.justClosed(Math.max(noticedMs(t), lateMs()))),
       cannotClear: () => this.#count > 0 || (!this.#waitsForOthers && othersAreOpen()),

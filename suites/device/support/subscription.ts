@@ -64,7 +64,6 @@ export class Subscription {
     this.#reopen = reopen;
   }
 
-  /** True if the events that were read take more than half of the memory for them. */
   get holdsMuch(): boolean {
     return this.#bytes > MOST_BYTES / 2;
   }
@@ -115,7 +114,6 @@ export class Subscription {
         .map(({ id }) => BigInt(id ?? ''))
         .reduce<bigint | undefined>((most, id) => (most === undefined || id > most ? id : most), newest);
       if (risen !== newest) {
-        // Measures no event after `last`, because it was published later.
         if (last !== undefined && risen !== undefined && risen <= last)
           recordSuccess(this.device, kind, within - patience.leftMs);
         patience.renew();

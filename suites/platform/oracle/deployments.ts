@@ -30,7 +30,6 @@ const readAlone = (ex: Explorer, { id }: KnownRecord): Promise<Exchange> =>
 const stateIn = ({ json }: Exchange) =>
   (json ?? {}) as { readonly activity_status?: unknown; readonly target_status?: unknown };
 
-/** Polls, because no section states how soon a platform shows a new target. */
 async function waitForTarget(ex: Explorer, record: KnownRecord, isDue: (target: unknown) => boolean): Promise<boolean> {
   const look = async () => isDue(stateIn(await readAlone(ex, record)).target_status);
   return await ex.comes(`the target of ${record.id}`, look);

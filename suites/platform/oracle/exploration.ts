@@ -38,7 +38,7 @@ export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
   await walkAll();
   yield;
   yield* inSteps(ex, draw.shuffled([...pagesOutOfRange(ex), ...walks(ex)]));
-  // Keeps two values of one filter together, because a cache may take one for the other.
+  // Keeps two values of one filter in sequence, because a cache may take one for the other.
   yield* inSteps(ex, filtersAndOrders(ex));
   if (!t.readOnly) await pings(ex, t.offlineDevice ?? world?.devices[0]?.id);
   yield;
@@ -262,7 +262,7 @@ function bodyOf(
 }
 
 const PINGS = 3;
-/** Timeouts of pings in nanoseconds, up to 10 s (section 2.5); 3 s and more do not fit into 32 bits. */
+/** Timeouts of pings in nanoseconds, up to 10 s (section 8); from 2^31 on, signed 32 bits do not hold them. */
 const TIMEOUTS = [...[5000, 1000, 3000, 10_000].map((ms) => ms * MILLISECOND_NANOS), 2 ** 31, 2 ** 32];
 
 export async function pings(ex: Explorer, offline: string | undefined): Promise<void> {

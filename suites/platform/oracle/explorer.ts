@@ -56,7 +56,6 @@ export class Explorer {
   readonly notes: string[] = [];
   readonly observed = new Map<string, readonly [question: string, answer: string | number]>();
   readonly over = new Set<string>();
-  /** Total milliseconds for which findings were read again. */
   laggedMs = 0;
   tidy = async (): Promise<void> => {};
   readonly lacking = new Map<string, Pick<Exchange, 'status' | 'text'>>();
@@ -173,7 +172,6 @@ export class Explorer {
     }
   }
 
-  /** Polls `isThere` until it is true; false if it stays false. */
   async comes(what: string, isThere: () => Promise<boolean>, timeoutMs = this.t.patienceMs / 2): Promise<boolean> {
     const wait = { timeoutMs, firstPauseMs: 50, growth: 2, signal: this.t.signal };
     return (await pollWithin(what, async () => (await isThere()) || undefined, wait)) === true;

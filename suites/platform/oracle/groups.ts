@@ -117,7 +117,6 @@ async function add(writes: Writes): Promise<Group | undefined> {
   return record && { record, names: [record.members.get('name')?.value], parent: null };
 }
 
-/** Polls, because no section states how soon a read shows a write. */
 async function expectTree(ex: Explorer, groups: readonly Group[]): Promise<boolean> {
   const read = ({ record }: Group): Promise<Exchange> => ex.send(askFor(operation('getGroup'), ex.newest, [record.id]));
   const look = async () => {

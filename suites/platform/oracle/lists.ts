@@ -107,7 +107,6 @@ function judgeSize(judgement: Judgement, { data, limit, has_more: more }: Page):
   const isFull = !more || data.length === limit || limit === 0;
   const expected = data.length > limit ? `at most ${limit} items` : `${limit} items, as has_more is true`;
   const actual = `${data.length} items with limit ${limit} and has_more ${more}`;
-  // An empty last page shows no page size.
   if (data.length > 0 || more) judgement.hold(data.length <= limit && isFull, 'size', '/data', expected, actual);
   if (data.length === 0) return;
   const repeated = data.find(({ id }, place) => data.findIndex((other) => other.id === id) !== place);
@@ -158,7 +157,6 @@ interface Compared {
   isProven: boolean;
 }
 
-/** Findings are uncertain, because other clients may write meanwhile. */
 function judgeAgainst(model: Model, judgement: Judgement, compared: Compared): void {
   const { exchange, page, due, isProven } = compared;
   const { limit, offset, data, has_more: more, total_count: count } = page;
@@ -211,7 +209,7 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
     const wrongBy = (terms: string): number =>
       data.findIndex((item, place) => place > 0 && compared(data[place - 1] as Shown, item, terms) > 0);
     const [main = order, ...further] = order.split(',');
-    // A platform may take one field alone, and none of several.
+    // A platform may support orders by one field, and ignore an order by several.
     if (further.length > 0 && wrongBy(main) > 0) return;
     const wrong = wrongBy(order);
     const actual = `${data[wrong - 1]?.id} before ${data[wrong]?.id}`;
@@ -232,7 +230,7 @@ function compared(one: Shown, other: Shown, order: string): number {
   const [term = '', ...further] = order.split(',');
   const [field = '', direction = 'desc'] = term.split(':');
   const isTime = field.endsWith('_at');
-  // Compares ids without their common prefix, but no numbers, which may be in order of their value.
+  // Drops the prefix of an id unless a number follows, whose order may be by value; such ids are not compared.
   const [left, right] = [one, other].map(({ [field]: value }) =>
     field === 'id' ? String(value).replace(/^.*_(?=.*[a-z])/, '') : value,
   );

@@ -71,7 +71,6 @@ export class Model {
   /** Latest moment that an answer may show, in milliseconds since 1970 by the platform's clock. */
   latest = Number.POSITIVE_INFINITY;
 
-  /** True once a read of this kind was served in this version. */
   serves(kind: ResourceKind | undefined, version: string): boolean {
     return OPERATIONS.some(
       ({ id, method, kind: own }) => method === 'GET' && own === kind && this.served.has(`${id} ${version}`),
@@ -167,7 +166,6 @@ export class Judgement {
 
 const FIELDS = new Map<string, ReturnType<Resource['fields']>>();
 
-/** Caches members, because every comparison reads them. */
 export function fieldsOf(kind: ResourceKind, version: SupportedVersion) {
   const key = `${kind} ${version}`;
   const fields = FIELDS.get(key) ?? RESOURCES[kind].fields(version);

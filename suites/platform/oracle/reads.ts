@@ -76,7 +76,6 @@ function drawExpansions({ draw }: Explorer, kind: ResourceKind, version: Support
   }
 }
 
-/** Names of nested expansions, such as `release.config_schemas`. */
 function expansionsBelow(kind: ResourceKind, version: SupportedVersion, depth: number): string[] {
   return Object.entries(RESOURCES[kind].expansions)
     .filter(([, expansion]) => inVersion(expansion, version))

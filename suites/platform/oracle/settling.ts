@@ -86,7 +86,6 @@ async function reread(ex: Explorer, suspect: Difference): Promise<Difference | '
     const effect = { ...suspect, ...shows };
     if (known.predicted === true) return { ...effect, what: 'effect' };
     if (isHeld) return { ...effect, what: 'side-effect' };
-    // Another client has written this value.
     record.members.set(member, { value: now.value, seen: seenIn(now.exchange), ask: now.ask });
   }
   if (exchange.operation.method !== 'GET')
@@ -185,7 +184,7 @@ async function listAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   // Another suspect of the list may be walking it.
   list.isStale = false;
   const again = sameIn(ex, suspect, exchange);
-  // Accepts the pages of a filter that matches more, such as parts of a name, because no section states how.
+  // Accepts a filter that matches more, such as parts of a name, because no section states how filters match.
   const isOther = whole !== undefined && ex.judge(whole).some(({ what }) => what === 'filter');
   const after = await reference();
   if (again === undefined) return undefined;

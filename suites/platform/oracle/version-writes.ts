@@ -87,7 +87,6 @@ async function yamlContents(ex: Explorer, { writes }: World): Promise<void> {
   }
 }
 
-/** Only records the answer, because tetons does not define `yaml`. */
 async function yamlBefore(ex: Explorer, { writes, types: [type] }: World): Promise<void> {
   const version = versionNamed('tetons');
   if (type === undefined || !ex.versions.includes(version)) return;

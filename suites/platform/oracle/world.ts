@@ -27,7 +27,7 @@ export interface World {
 }
 
 export async function makeWorld(ex: Explorer): Promise<World> {
-  // Names without the seed, because an earlier run with it may have left equal names.
+  // Draws a mark apart from the seed, because an earlier run with that seed may have left equal names.
   const writes = new Writes(ex, randomInt(2 ** 31).toString(36));
   const world: World = { writes, types: [], parts: [], devices: [], groups: [], deployments: [] };
   const keep = <T>(list: T[], made: T | undefined): T | undefined => {

@@ -13,7 +13,6 @@ type Format = 'json' | 'yaml';
 
 export class Writes {
   readonly ex: Explorer;
-  /** Mark of the run in its names. */
   readonly #mark: string;
   #count = 0;
   last: Exchange | undefined;
@@ -42,7 +41,7 @@ export class Writes {
     const query = this.#expansionsOf(ask);
     let exchange = await this.ex.write({ ...ask, query }, predicted);
     if (query.length > 0 && refused(exchange)) exchange = await this.ex.write(ask, predicted);
-    // Only the expansions explain that refusal.
+    // The write succeeds without its expansions, so only they explain the refusal.
     if (exchange.query.length < query.length && ok(exchange)) this.ex.model.served.add(`${id} plain`);
     this.last = exchange;
     if (ok(exchange)) {
@@ -58,7 +57,7 @@ export class Writes {
     return undefined;
   }
 
-  /** Asks for expansions only where the same write was served without. */
+  /** Adds expansions only to a write that was served without any. */
   #expansionsOf({ operation: { id, kind }, version, body }: Ask): Ask['query'] {
     const { model, draw } = this.ex;
     if (kind === undefined || !model.served.has(`${id} ${version}`) || model.served.has(`${id} plain`)) return [];

@@ -56,7 +56,6 @@ export async function blockIfDeleted(t: Platform, device: string, { status }: Ht
   if (status === 404 && (await isDeleted(t, device))) t.blocked(`the platform shows no device ${device}`);
 }
 
-/** Blocks the check, because later refusals would prove nothing. */
 export function blockIfForbidden(t: Platform, response: HttpResponse): void {
   if (response.status !== 401 && response.status !== 403) return;
   t.blocked(`the API key may not ping: ${describeResponse(response)}`);

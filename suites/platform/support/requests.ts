@@ -89,7 +89,6 @@ export function withTextIds(value: unknown): unknown {
   return Object.fromEntries(members);
 }
 
-/** Has a shorter timeout if the platform left similar requests unanswered. */
 async function sendOnce(t: Platform, request: PlatformRequest, http: HttpClient): Promise<HttpResponse> {
   const { takesMs = 0, lateMs = t.patienceMs, ...rest } = request;
   const waits = t.session.waits.platform;

@@ -16,7 +16,6 @@ export const tools = (signal = new AbortController().signal) => ({
   },
 });
 
-/** `t` of a check whose platform answers as `answer` does, and the requests so far. */
 export async function platformThat(answer: RequestListener, { signal } = new AbortController()) {
   const asked: string[] = [];
   const server = createServer((request, response) => {

@@ -1,7 +1,6 @@
 import { type IncomingMessage, request as send } from 'node:http';
 import { serve } from '../../../harness/targets/testing/places.ts';
 
-/** Forwards each request for which `passes` is true, and never answers the others. */
 export async function relayTo(platform: string, passes: (request: IncomingMessage) => boolean): Promise<string> {
   const { origin, pathname } = new URL(platform);
   const relay = await serve((request, response) => {

@@ -107,7 +107,7 @@ function clamp(requirement: Requirement, name: Name, becomes: string, isMeant: (
         return judgeByModel(judge, seen, requirement.id);
       }
       if (isOtherInRange) {
-        // Only the number explains a refusal directly after a success in range.
+        // Only the number out of range explains a refusal directly after a success.
         if (!CALLED_WRONG.has(answer.status)) state.refused = 0;
         else if (state.served && !state.taken) state.refused += 1;
         state.served = false;

@@ -140,7 +140,6 @@ function exchangeIn(seen: Answer, version: string): Exchange | undefined {
   const [address = '', query = ''] = path.split('?', 2);
   const parts = address.split('/');
   const below = `/${parts.slice(parts.findIndex((part) => COLLECTIONS.includes(part))).join('/')}`;
-  // Agents and consoles, which send no key, have endpoints of their own.
   const isOther = seen.request !== undefined && seen.request.headers[KEY] === undefined;
   const found = isOther
     ? undefined

@@ -71,7 +71,7 @@ export const DEPLOYMENT_UNTOLD: Deviation = {
     'the device is connected anew after a deployment, so that it asks for it, and has it once it shows it as current',
 };
 
-/** Makes the device ask for deployments; ignores a device that cannot be disconnected. */
+/** Under `DEPLOYMENT_UNTOLD`, reconnects the device, so that the device asks for deployments; ignores ControlError. */
 async function connectAnew(t: System): Promise<void> {
   if (t.state.isCutOff || !t.allowsFor(DEPLOYMENT_UNTOLD)) return;
   try {
@@ -280,7 +280,6 @@ export class EventFollower implements AsyncDisposable {
     return event;
   }
 
-  /** Number of different events; a repetition by the stream does not count. */
   count(type: string, deploymentId: string): number {
     const events = this.#watch.since(0).filter(isAbout(type, deploymentId));
     return new Set(events.map(({ id }) => id)).size;

@@ -13,7 +13,6 @@ import { type AgentUplinkOptions, createUplink } from '../index.ts';
 import { type DeploymentSource, Syncer } from '../sync.ts';
 import type { Time, Timer } from '../time.ts';
 
-/** Time moves only in `advance`, which runs due timers. */
 export class ManualTime implements Time {
   /** Milliseconds of the steady clock; the wall clock adds `#turnedBy`. */
   #now: number;
@@ -36,7 +35,6 @@ export class ManualTime implements Time {
     return this.#now;
   }
 
-  /** Moves only the wall clock, backwards if negative. */
   turn(ms: number): void {
     this.#turnedBy += ms;
   }
@@ -190,7 +188,6 @@ export async function testRobot(options: { host?: HostOptions; uplink?: Partial<
 
 type Operation = 'list' | 'contents' | 'report';
 
-/** Result of `act`; a refusal of the platform becomes the error of an HTTP client. */
 export function overHttp<T>(act: () => T): T {
   try {
     return act();

@@ -52,7 +52,6 @@ export async function openTarget(answer: RequestListener, publish?: Publish, ret
 
 const any = requirement({ id: 'device.any', level: 'MUST', section: '6', since: '2026-11-21', text: 'Anything.' });
 
-/** Reference behaviour with some decisions changed. */
 export const behaviourWith = (change: DeviceChanges): DeviceBehaviour =>
   variant('changed', 'Differs as its test says.', change).behaviour(referenceBehaviour);
 
