@@ -202,8 +202,10 @@ export async function runInLanes<Context>(
       runLane(lane('shared', isLast), start, () => concurrency),
       runLane(lane('exclusive', isLast), start, (...given) => (joins(...given) ? PUBLISHING_AT_ONCE : 1)),
     ]);
-  session.others = inTurn(false).then(() => inTurn(true));
-  await Promise.all([...lane('slow').map(start), session.others]);
+  const beside = lane('slow').filter(({ slow }) => slow === 'beside');
+  const waiting = lane('slow').filter((check) => !beside.includes(check));
+  session.others = Promise.all([...waiting.map(start), inTurn(false).then(() => inTurn(true))]);
+  await Promise.all([...beside.map(start), session.others]);
   await runLane(lane('disruptive'), start, () => 1);
   await runLane(lane('rules'), start, () => concurrency);
 }

@@ -45,7 +45,7 @@ export interface Check<Context> {
   requirement: Requirement;
   needs?: readonly Capability[];
   sharing?: Sharing;
-  /** True if the check waits for seconds; `--fast` leaves it out. `beside`: it ends with the checks beside it. */
+  /** True if the check waits for seconds; `--fast` leaves it out. `beside`: it ends after all checks beside it. */
   slow?: boolean | 'beside';
   /** True if the check needs no answer of the target, e.g. a check of the discovery file. */
   runsWhenUnreachable?: boolean;

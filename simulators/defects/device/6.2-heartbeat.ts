@@ -65,6 +65,14 @@ export const defects = [
   defect('closes-idle-streams', 'Ends a stream a little after its first heartbeat.', ['device.events.long-lived'], {
     stream: { lifetimeMs: (heartbeatMs) => heartbeatMs * 1.3 },
   }),
+  defect(
+    'heartbeat-at-open-only',
+    'Sends a heartbeat when a stream opens, and no other.',
+    ['device.events.heartbeat', 'device.events.long-lived.beside'],
+    { stream: { heartbeatMs: () => 2 ** 31 - 1 } },
+    // Waits longer than the silence that is a finding.
+    { beside: ['device.events.long-lived'] },
+  ),
 ];
 
 export const variants = [
