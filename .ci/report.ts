@@ -40,7 +40,6 @@ interface TestFile {
   assertionResults: readonly { fullName: string; status: string; duration?: number; failureMessages?: string[] }[];
 }
 
-const SLOWEST = 20;
 const LONGEST_MESSAGE = 2000;
 
 export const testResultsOf = ({ results }: Pick<EndedStep, 'results'>): TestResults | undefined =>
@@ -99,7 +98,7 @@ export function printReport(steps: readonly EndedStep[], weights: readonly strin
     ),
     '',
     'slowest',
-    ...slowest.slice(0, SLOWEST).map(({ what, ms }) => `${readableDuration(ms).padStart(10)}  ${what}`),
+    ...slowest.slice(0, 20).map(({ what, ms }) => `${readableDuration(ms).padStart(10)}  ${what}`),
     '',
     ...weights,
     ...failures.map(({ title, message }) => `\n== failed: ${title}\n${message.slice(0, LONGEST_MESSAGE)}`),

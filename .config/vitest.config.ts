@@ -19,14 +19,12 @@ const SECONDS = JSON.parse(readFileSync(new URL('../.ci/seconds.json', import.me
   number
 >;
 
-const NEW_SECONDS = 60;
-
 /** Starts the longest tests first, so that no long test runs alone at the end. */
 class LongestFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isShort = ({ project }: TestSpecification): number => Number(project.name === 'short');
     const usual = (file: TestSpecification): number =>
-      SECONDS[relative(ROOT, file.moduleId)] ?? (isShort(file) === 1 ? 0 : NEW_SECONDS);
+      SECONDS[relative(ROOT, file.moduleId)] ?? (isShort(file) === 1 ? 0 : 60);
     const duration = (file: TestSpecification): number =>
       this.ctx.cache.getTestSpecificationResult(file)?.duration ?? 1000 * usual(file);
     return Promise.resolve(files.toSorted((a, b) => isShort(a) - isShort(b) || duration(b) - duration(a)));

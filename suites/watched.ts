@@ -14,9 +14,6 @@ export const watchedRule = (
   about: Pick<Check<unknown>, 'bySecrets'> = {},
 ): Check<unknown> => rules<unknown>()(requirement, { aspect: 'watched', premises, traffic, ...about }, rule);
 
-/** Maximum number of remembered clients; a proxy in front of a platform may see thousands. */
-const MOST_CLIENTS = 1000;
-
 export class PerClient<T> {
   readonly #known = new Map<string, T>();
   readonly #make: () => T;
@@ -30,7 +27,8 @@ export class PerClient<T> {
     // Moves the client to the end, because the client at the beginning is dropped.
     this.#known.delete(client);
     this.#known.set(client, known);
-    const [oldest] = this.#known.size > MOST_CLIENTS ? this.#known.keys() : [];
+    // Maximum number of remembered clients; a proxy in front of a platform may see thousands.
+    const [oldest] = this.#known.size > 1000 ? this.#known.keys() : [];
     if (oldest !== undefined) this.#known.delete(oldest);
     return known;
   }

@@ -11,7 +11,6 @@ import { JudgeWorker, type JudgeWorkerOptions } from '../watch/judge-worker.ts';
 import type { ServerAddress, Traffic } from '../watch/traffic.ts';
 import type { ThreadData } from './watching/thread.ts';
 
-const MOST_BUSY = 0.05;
 /** Milliseconds of unused processor time saved for a burst: maximum and initial amount. */
 const MOST_SAVED_MS = 250;
 const FIRST_SAVED_MS = 50;
@@ -94,7 +93,7 @@ export class FleetJudge implements AnswerJudge {
   #savedMs(): number {
     const { spentMs, elapsedMs: at } = this.#took;
     const { ms, ...before } = this.#saved;
-    const gained = Math.min(MOST_SAVED_MS, ms + MOST_BUSY * (at - before.at));
+    const gained = Math.min(MOST_SAVED_MS, ms + 0.05 * (at - before.at));
     this.#saved = { ms: gained - (spentMs - before.spentMs), at, spentMs };
     return this.#saved.ms;
   }

@@ -3,14 +3,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const TICK_MS = 25;
-const USUAL_LATENESS_MS = 10;
 
 let heldUpMs = 0;
 let lastTick = performance.now();
 let ticking = false;
 let heldUp: { ms: number } | undefined;
 
-const lateness = (now: number): number => Math.max(0, now - lastTick - TICK_MS - USUAL_LATENESS_MS);
+const lateness = (now: number): number => Math.max(0, now - lastTick - TICK_MS - 10);
 
 function startTicking(): void {
   if (ticking) return;

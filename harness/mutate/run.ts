@@ -71,8 +71,6 @@ async function runLine(
 /** Milliseconds of the timeout after a fast first run; a slow first run raises the timeout. */
 const LEAST_TIMEOUT_MS = 10_000;
 const TIMES_THE_FIRST = 5;
-/** Long, because a slow variant is correct. */
-const LEAST_ON_VARIANT_MS = 60_000;
 /** Subjects after which the tests must pass on the correct server again, to find flaky tests early. */
 const GUARD_EVERY = 25;
 
@@ -132,7 +130,8 @@ export async function runMutation(world: SubjectSource, options: MutateOptions):
   const ofFaithful = Math.ceil(count / GUARD_EVERY) + (jobs > 1 ? jobs : 0);
   const expectedMs = count === 0 ? 0 : ((count + ofFaithful) * first.durationMs) / jobs;
   listener.onBegin({ first, timeoutMs: testTimeoutMs, count, jobs, expectedMs });
-  const onVariant = options.testTimeoutMs ?? Math.max(testTimeoutMs, LEAST_ON_VARIANT_MS);
+  // Long, because a slow variant is correct.
+  const onVariant = options.testTimeoutMs ?? Math.max(testTimeoutMs, 60_000);
   const run: Running['run'] = (server, kind) =>
     runTests(server, options, kind === 'variant' ? onVariant : testTimeoutMs);
   const flaky = chosen.length === 0 ? undefined : await runOnSubjects(world, chosen, results, { ...options, run });

@@ -170,7 +170,6 @@ const inWords = (finding: FindingText | undefined): string =>
 const about = ({ kind = 'bug', reason, owner, expires }: BaselineEntry): string =>
   `${reason} (${kind}${owner === undefined ? '' : `, owner ${owner}`}, excused until ${expires})`;
 
-const EXCUSED_DAYS = 30;
 export const UNASSIGNED = 'unassigned';
 
 export interface BaselineUpdate extends Baseline {
@@ -206,7 +205,7 @@ export function updatedBaseline(
       // Takes a finding in one request form for flaky, because another seed may draw another form.
       const kind = isSeldom || expected.includes(ALSO_WHEN_ASKED) ? 'flaky' : 'bug';
       const reason = printable(`found on ${when}: ${inWords({ expected, actual })}`);
-      const end = new Date(Date.parse(`${today}T00:00:00Z`) + EXCUSED_DAYS * 86_400_000);
+      const end = new Date(Date.parse(`${today}T00:00:00Z`) + 30 * 86_400_000);
       const expires = end.toISOString().slice(0, 10);
       return { check: id, finding: comparableText(result), kind, reason, owner: UNASSIGNED, expires };
     });

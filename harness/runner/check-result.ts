@@ -8,9 +8,6 @@ import { scriptOf } from './script.ts';
 import type { Check, CheckResult, Observed, Outcome, TargetHooks } from './types.ts';
 import { Blocked, NotApplicable, RunOver, TooLittleSeen, type Violation } from './violation.ts';
 
-const WRITTEN_LINES = 20;
-const SHOWN_EXCHANGES = 8;
-
 export class CheckRecord {
   readonly observations: string[] = [];
   readonly observed: Observed[] = [];
@@ -64,7 +61,7 @@ function standardErrorOf(ended: Ended, { recorder }: EndedRun, record: CheckReco
   const { outcome, actual = '', reason = '' } = ended;
   const { standardError } = record;
   if (outcome === 'pass' || outcome === 'not_applicable' || standardError === undefined) return {};
-  const lines = recorder.redactor.text(standardError()).trim().split('\n').slice(-WRITTEN_LINES);
+  const lines = recorder.redactor.text(standardError()).trim().split('\n').slice(-20);
   const isTold = [actual, reason].some((text) => text.includes(lines.join('\n')));
   return isTold ? {} : { stderr: lines.join('\n') };
 }
@@ -115,7 +112,7 @@ function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
 /** Gives a script after calls of control, which a curl line cannot repeat. */
 function evidenceOf(recorder: Recorder, about: Partial<CheckResult>, seen?: Snapshot): Partial<CheckResult> {
   if (seen !== undefined && seen.exchanges.length > 0) recorder.restore(seen);
-  const exchanges = recorder.evidence(telling(about), SHOWN_EXCHANGES);
+  const exchanges = recorder.evidence(telling(about), 8);
   const last = exchanges.at(-1);
   const marks = recorder.timeline;
   const timeline = marks.length === 0 ? {} : { timeline: marks };

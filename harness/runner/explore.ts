@@ -22,8 +22,6 @@ export class Adoptions<Seen> {
   }
 }
 
-const OVERDUE = 3;
-
 interface Bounds {
   ms: number;
   requests: number;
@@ -56,7 +54,7 @@ export class Budget {
   }
 
   get isOverdue(): boolean {
-    return !this.isClosed && this.#spentMs >= OVERDUE * this.#bounds.lateMs;
+    return !this.isClosed && this.#spentMs >= 3 * this.#bounds.lateMs;
   }
 
   get #spentMs(): number {

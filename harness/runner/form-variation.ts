@@ -8,8 +8,6 @@ import { GOES_ON } from './violation.ts';
 
 export const ALSO_WHEN_ASKED = ', also when asked ';
 
-/** Checks that fail in both forms, after which only the usual form is sent. */
-const MOST_ALIKE = 2;
 /** Milliseconds, by outcome, above which a check does not run again in the usual form. */
 const LONG_MS: Partial<Record<CheckResult['outcome'], number>> = { blocked: 10_000, undecided: 1000 };
 
@@ -69,9 +67,8 @@ export class FormVariation {
   #of(id: string): Form | undefined {
     const drawn = seedOf(this.#seed, `${id} in a form`) >>> 0;
     const form = EQUIVALENT_FORMS[Math.floor(drawn / 2) % EQUIVALENT_FORMS.length];
-    return drawn % 2 === 0 || this.#alike >= MOST_ALIKE || form === undefined || !this.#left.has(form)
-      ? undefined
-      : form;
+    // Checks that fail in both forms, after which only the usual form is sent.
+    return drawn % 2 === 0 || this.#alike >= 2 || form === undefined || !this.#left.has(form) ? undefined : form;
   }
 }
 

@@ -13,9 +13,6 @@ export interface PropertyRun {
   onFound(): void;
 }
 
-const DEFAULT_RUNS = 25;
-const SHOWN = 2000;
-
 /** Throws Violation with the counterexample, seed and path; other errors unchanged. */
 export async function runProperty<T>(
   arbitrary: fc.Arbitrary<T>,
@@ -23,7 +20,7 @@ export async function runProperty<T>(
   run: PropertyRun,
   options: PropertyOptions<T> = {},
 ): Promise<void> {
-  const { runs = DEFAULT_RUNS, examples = [] } = options;
+  const { runs = 25, examples = [] } = options;
   const numRuns = Math.max(1, Math.round(runs * run.runs), Math.min(runs, examples.length));
   const inputs = {
     seed: run.seed,
@@ -47,7 +44,7 @@ export async function runProperty<T>(
   const replayPath = /replayPath="([^"]*)"/.exec(written)?.[1];
   throw new Violation({
     ...finding,
-    counterexample: shortText(finding.counterexample ?? described, SHOWN, run.redactor),
+    counterexample: shortText(finding.counterexample ?? described, 2000, run.redactor),
     seed: run.seed,
     ...(details.counterexamplePath === null ? {} : { path: details.counterexamplePath }),
     ...defined({ replay_path: replayPath }),
@@ -90,9 +87,6 @@ export interface PropertyBounds {
   describeLeftOut(tried: number, all: number): string;
 }
 
-/** Milliseconds of shrinking if the failure of another check may explain the finding. */
-const FOLLOWING_SHRINK_MS = 500;
-
 /** Shrinking ignores errors that prove no violation, such as a rate limit. */
 export function boundedProperty(
   t: Pick<CheckContext, 'property' | 'note' | 'saw' | 'signal' | 'session' | 'follows'>,
@@ -106,7 +100,8 @@ export function boundedProperty(
     let tried = 0;
     let leftOut = 0;
     let failedAt: number | undefined;
-    const longestMs = t.follows ? Math.min(shrinkMs, FOLLOWING_SHRINK_MS) : shrinkMs;
+    // Milliseconds of shrinking if the failure of another check may explain the finding.
+    const longestMs = t.follows ? Math.min(shrinkMs, 500) : shrinkMs;
     const isLeftOut = (value: unknown): boolean => {
       const now = performance.now();
       if (failedAt !== undefined) return now - failedAt >= Math.min(longestMs, t.session.shrinkMs);

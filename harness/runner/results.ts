@@ -69,7 +69,6 @@ const LIMITS: Readonly<Record<string, number>> = {
   request_body: 5000,
 };
 const ANY = 4000;
-const NAME = 500;
 const LONGEST_COMMAND = 20_000;
 const COMMANDS = ['curl', 'script', 'replay_command'] as const;
 
@@ -78,7 +77,7 @@ export function presentableReport(report: Report): Report {
   const { target, unreachable } = report;
   return {
     ...report,
-    target: cutTexts(target, NAME) as Report['target'],
+    target: cutTexts(target, 500) as Report['target'],
     ...(unreachable === undefined ? {} : { unreachable: shortText(unreachable, ANY) }),
     checks: report.checks.map((result) => {
       // Omits commands if Muster has ended the target, because no command would get an answer.

@@ -79,7 +79,6 @@ export async function runRounds<Context>(options: RoundsOptions<Context>) {
 }
 
 const TURNS = ['first', 'telling', undefined, 'last'];
-const SHARE_OF_THE_RUN = 1 / 3;
 
 /**
  * Runs the check of each leading finding again, alone and while time is left, to measure failure rates. Resolves with
@@ -100,7 +99,7 @@ async function retryFindings<Context>(
   // Leaves out rules, because a rule judges the requests of other checks.
   const found = group(findings).filter((result) => checkOf(result).rule === undefined);
   for (const { id, consequence_of: cause } of found) why.set(id, cause && `may follow from ${cause}`);
-  const budgetMs = Math.min(tries.mostMs, Math.max(tries.leastMs, (performance.now() - started) * SHARE_OF_THE_RUN));
+  const budgetMs = Math.min(tries.mostMs, Math.max(tries.leastMs, (performance.now() - started) / 3));
   const end = performance.now() + budgetMs;
   const over = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(budgetMs))]);
   const retry = async (finding: CheckResult): Promise<CheckResult> => {

@@ -68,7 +68,6 @@ export interface RunOptions<Context> extends Pick<RoundsOptions<Context>, OfRoun
 }
 
 const MAX_TIME_MS = 600_000;
-const SHARE_OF_ONE_CHECK = 0.5;
 
 /** Resolves with the report without secrets. Throws the error of a listener, after all listeners have the report. */
 export async function runSuite<Context>(suite: Suite<Context>, options: RunOptions<Context>): Promise<Report> {
@@ -171,7 +170,7 @@ function roundsOf<Context>(
         runs,
         signal: retry?.signal ?? end.signal,
         context: (signal) => options.context(recorder, signal),
-        limitMs: maxTimeMs * SHARE_OF_ONE_CHECK,
+        limitMs: maxTimeMs * 0.5,
         deadline: end.deadline,
         ...defined({ replay }),
       };

@@ -35,20 +35,12 @@ const MEASURES = {
 export type Measure = keyof typeof MEASURES;
 
 const KEPT_MEASUREMENTS = 5;
-/** More than other measurements, because agents that sync once a second publish at varying speed. */
-const KEPT_PUBLISHED = 20;
 /** Milliseconds of publishing, from which an event counts as delayed until the target's next sync. */
 const WAITED_MS = 500;
 /** Smallest batch, in events, whose average duration per event counts as the target's speed. */
 export const TELLING_BATCH = 10;
-/** Share of `--max-time` after which checks with much work no longer start on a slow target. */
-const SHARE_OF_SLOW = 1 / 4;
 /** Limit assumed for a run without `--max-time`. */
 const UNLIMITED_RUN_MS = 600_000;
-/** Milliseconds after which a run is late, so that checks do less work. */
-const LATE_RUN_MS = 80_000;
-/** Milliseconds of work that a check may do even without time left. */
-const SMALL_EFFORT_MS = 200;
 
 const SHRINK_MS = 8000;
 
@@ -106,7 +98,8 @@ export class Session {
   took(what: Measure, ms: number, count = 1): void {
     const recent = this.#recent(what);
     recent.push({ ms, count });
-    if (recent.length > (what === 'publish' ? KEPT_PUBLISHED : KEPT_MEASUREMENTS)) recent.shift();
+    // More than other measurements, because agents that sync once a second publish at varying speed.
+    if (recent.length > (what === 'publish' ? 20 : KEPT_MEASUREMENTS)) recent.shift();
     this.#measured.set(what, recent);
   }
 
@@ -131,7 +124,8 @@ export class Session {
 
   /** True if the target is slow in one of `measures`; without `measures`, if it is slow in any or the run is late. */
   isSlow(...measures: readonly Measure[]): boolean {
-    if (measures.length === 0 && this.#now() - this.#startedAt > LATE_RUN_MS) return true;
+    // Milliseconds after which a run is late, so that checks do less work.
+    if (measures.length === 0 && this.#now() - this.#startedAt > 80_000) return true;
     const asked = measures.length === 0 ? (Object.keys(MEASURES) as Measure[]) : measures;
     return asked.some((what) => this.typicalMs(what) >= MEASURES[what].slowMs);
   }
@@ -152,11 +146,13 @@ export class Session {
     const each = what === 'publish' && count <= TELLING_BATCH ? this.#leastMs(what) : this.typicalMs(what);
     const needed = each * count;
     const sinceStart = this.#now() - this.#startedAt;
-    const share = SHARE_OF_SLOW * (Number.isFinite(remainingMs) ? remainingMs + sinceStart : UNLIMITED_RUN_MS);
+    // Share of `--max-time` after which checks with much work no longer start on a slow target.
+    const share = 0.25 * (Number.isFinite(remainingMs) ? remainingMs + sinceStart : UNLIMITED_RUN_MS);
     const { driven, noun } = MEASURES[what];
     const slowMs = this.isSlow(what) && !driven ? share - sinceStart : Number.POSITIVE_INFINITY;
     const left = Math.max(0, Math.min(remainingMs, slowMs));
-    if (needed < SMALL_EFFORT_MS || needed <= left) return undefined;
+    // Milliseconds of work that a check may do even without time left.
+    if (needed < 200 || needed <= left) return undefined;
     const slowShare = `the ${seconds(share)} that a slow target gets, a quarter of --max-time,`;
     const amount = `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
     const time = `${seconds(left)} of ${slowMs < remainingMs ? slowShare : '--max-time'} are left`;
@@ -208,9 +204,7 @@ export class Gate {
   }
 }
 
-const LONGEST_THROTTLING_MS = 60_000;
 export const SHORTEST_PAUSE_MS = 50;
-const LONGEST_OWN_PAUSE_MS = 2000;
 
 export interface Throttling<A> {
   gate?: Gate;
@@ -233,7 +227,7 @@ interface Throttled {
  * rate of requests.
  */
 export function throttledPauseMs({ status, headers }: Throttled, attempt: number, longestMs: number) {
-  const ownMs = backoffMs({ firstMs: SHORTEST_PAUSE_MS, longestMs: LONGEST_OWN_PAUSE_MS }, attempt);
+  const ownMs = backoffMs({ firstMs: SHORTEST_PAUSE_MS, longestMs: 2000 }, attempt);
   const pauseMs = retryAfterMs(headers) ?? (status === 429 ? ownMs : undefined);
   return pauseMs === undefined ? undefined : Math.min(Math.max(pauseMs, SHORTEST_PAUSE_MS), longestMs);
 }
@@ -241,7 +235,7 @@ export function throttledPauseMs({ status, headers }: Throttled, attempt: number
 /** Returns a function that waits after a throttled answer, and tells whether to ask again; for at most 60 s. */
 export function throttled<A>(throttling: Throttling<A>): (answer: A) => Promise<boolean> {
   const { gate = new Gate(), quota = gate, signal, isThrottled, pauseMs, discard } = throttling;
-  const deadline = performance.now() + LONGEST_THROTTLING_MS;
+  const deadline = performance.now() + 60_000;
   let attempt = 0;
   return async (answer) => {
     const isRefused = isThrottled(answer);

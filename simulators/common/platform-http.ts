@@ -48,9 +48,6 @@ export interface ExchangeOptions extends SenderRequest {
   patient?: boolean | undefined;
 }
 
-/** Maximum bytes of an answer: 64 MiB, far above any page of a list. */
-const MOST_BYTES = 2 ** 26;
-
 /** Rejects with `sender`'s error, or the reason of the signal. */
 export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answer> {
   const { signal, onSent, patient, ...request } = options;
@@ -82,7 +79,8 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
         onResponseData: (answering, chunk) => {
           chunks.push(chunk);
           length += chunk.length;
-          if (length > MOST_BYTES) answering.abort(new Error('an answer above 64 MiB'));
+          // Maximum bytes of an answer: 64 MiB, far above any page of a list.
+          if (length > 2 ** 26) answering.abort(new Error('an answer above 64 MiB'));
         },
         onResponseEnd: () => {
           const [first] = chunks;

@@ -2,9 +2,6 @@
 import type { ServerResponse } from 'node:http';
 import { type Change, changed, type Message } from './page/document.ts';
 
-/** Unread bytes above which the server disconnects a page. */
-const WAITING_BYTES = 8_000_000;
-
 export class Feed<D extends object> implements Disposable {
   document: Readonly<D>;
   #pending: Change[] = [];
@@ -61,7 +58,8 @@ export class Feed<D extends object> implements Disposable {
     if (this.#pending.length === 0) return;
     const frame = frameOf({ changes: this.#pending.splice(0) });
     for (const page of this.#pages) {
-      if (page.writableLength > WAITING_BYTES) page.destroy();
+      // Unread bytes above which the server disconnects a page.
+      if (page.writableLength > 8_000_000) page.destroy();
       else page.write(frame);
     }
   }

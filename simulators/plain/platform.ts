@@ -473,11 +473,9 @@ function moveGroup(group: Group, { body }: Call): Group {
   return group;
 }
 
-const HOUR_MS = 3_600_000;
-
 /** Creates a provisioning token, which exists since the version rainier. Unspecified: the use of tokens. */
 function createProvisioningToken(): object {
-  return { token: randomBytes(24).toString('base64url'), expires_at: new Date(Date.now() + HOUR_MS).toISOString() };
+  return { token: randomBytes(24).toString('base64url'), expires_at: new Date(Date.now() + 3_600_000).toISOString() };
 }
 
 let made = 0;

@@ -17,7 +17,6 @@ type Validate = ((value: unknown) => unknown) & {
 
 /** Compiled schemas by digest, because thousands of config instances share a few of them. */
 const compiled = new Map<string, Validate>();
-const KEPT = 200;
 
 const LONGEST_REASON = 300;
 const LONGEST_CHECK_MS = 3_000;
@@ -111,7 +110,7 @@ function compiledOf({ digest, format, documents }: SchemaText): Validate {
   }
   // Refuses `$async`, an extension of ajv that makes the result of a check a promise.
   if (validate.$async) throw refuse('$async is no keyword of JSON Schema');
-  if (compiled.size >= KEPT) compiled.clear();
+  if (compiled.size >= 200) compiled.clear();
   compiled.set(digest, validate);
   return validate;
 }

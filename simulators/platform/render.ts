@@ -95,8 +95,6 @@ export interface ExpandTree {
   [name: string]: ExpandTree;
 }
 
-const KEPT = 50_000;
-
 /** Caches rendered texts, because clients read the same pages repeatedly. */
 export class Renderer {
   readonly #core: Core;
@@ -128,7 +126,7 @@ export class Renderer {
     if (row === undefined) return 'null';
     const text = JSON.stringify(this.value(kind, row, version, {}));
     if (behaviour.resource !== undefined || behaviour.expandsAlways) return text;
-    if (texts.size >= KEPT) texts.clear();
+    if (texts.size >= 50_000) texts.clear();
     texts.set(key, text);
     return text;
   }

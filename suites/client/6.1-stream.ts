@@ -188,8 +188,6 @@ check(boundaries, { ...options, aspect: 'crlf' }, (t) =>
 
 const HUGE = 10 * MIB;
 const LINE = 100;
-/** Bounds the wait for a client that neither dispatches the last event nor ends. */
-const MOST_ROUNDS = 12;
 
 const huge = requirement({
   id: 'client.stream.huge',
@@ -224,7 +222,8 @@ async function expectTaken(t: Client, big: SentEvent, render: (sent: SentEvent) 
     const isNew = (): boolean => run.dispatched.length + run.requests.length > seen || isGone();
     const more = await run.untilRead(() => isNew() || undefined, FOR_LARGE * run.patienceMs);
     const expected = 'an event of 10 MiB to be dispatched, or a gap, and the event after it';
-    run.must(more && round < MOST_ROUNDS, { expected, actual: run.outcome });
+    // Bounds the wait for a client that neither dispatches the last event nor ends.
+    run.must(more && round < 12, { expected, actual: run.outcome });
   }
   await expectDispatched(run, isBound() ? [first, last] : [first, big, last]);
 }

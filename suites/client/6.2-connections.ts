@@ -132,15 +132,14 @@ check(retryAfter, { ...AFTER_UNAVAILABLE, aspect: '429' }, async (t) => {
   await using run: StreamRun = await cutOff(t);
   let isBack = false;
   await expectRefusalWait(run, TOO_MANY, async (seconds) => {
-    const back = await run.requestWithin((seconds + MORE_SECONDS) * 1000);
+    // Seconds to wait after Retry-After for a client, which may also have given up.
+    const back = await run.requestWithin((seconds + 6) * 1000);
     isBack = back !== undefined;
     return back;
   });
   // Recorded only, because a client may also give up.
   t.observe('GET /events answered 429 with Retry-After', isBack ? 'asks again' : 'does not ask again');
 });
-/** Seconds to wait after Retry-After for a client, which may also have given up. */
-const MORE_SECONDS = 6;
 
 async function expectRefusalWait(
   run: StreamRun,

@@ -47,8 +47,6 @@ check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: De
 
 /** Longest wait in seconds for two heartbeats; with a longer interval, a stream is watched past one heartbeat. */
 const LONG_SECONDS = 45;
-/** Interval in seconds above which a quick device is not watched after a restart; other checks wait meanwhile. */
-const SHORT_SECONDS = 5;
 
 // One stream for both cursor and filter, because a device may serve few streams.
 check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t: Device, streams) => {
@@ -79,7 +77,8 @@ check(
   heartbeat,
   { aspect: 'restart', needs: ['restart'], slow: true, premises: [heartbeat.id] },
   async (t: Device, streams) => {
-    if (t.heartbeatSeconds > SHORT_SECONDS && !t.session.isSlow('publish', 'deployment'))
+    // Interval in seconds above which a quick device is not watched after a restart; other checks wait meanwhile.
+    if (t.heartbeatSeconds > 5 && !t.session.isSlow('publish', 'deployment'))
       return t.notApplicable(`no other check can run for the ${t.heartbeatSeconds} s that it takes`);
     const after = t.capabilities.has('drive') ? (await publishUnread(t, 2)).first : undefined;
     await restart(t);

@@ -38,7 +38,7 @@ check(
   async (t: Device, streams) => {
     const { stream } = await requireRetained(t, streams);
     const events = eventsOf(t, stream);
-    await expectJsonl(t, await readLog(t), (await stillRetained(streams, events)).slice(-NEWEST), t.should);
+    await expectJsonl(t, await readLog(t), (await stillRetained(streams, events)).slice(-200), t.should);
   },
 );
 
@@ -47,8 +47,6 @@ async function stillRetained(streams: Streams, events: readonly SeenEvent[]): Pr
   const from = await earliestServedIn(streams, { cursor: all[0]?.id ?? 0n, events: all });
   return from === undefined ? all.slice(-1) : all.filter(({ id }) => id > from);
 }
-
-const NEWEST = 200;
 
 /** `judge`: `t.should` for lines that an old crash may have torn. */
 async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[], judge: Device['should']): Promise<void> {

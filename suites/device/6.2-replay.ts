@@ -203,10 +203,6 @@ check(seam, { ...CORE, premises: ['device.events.replay.live'], least: { events:
   }
 });
 
-const OPENING_MS = 3000;
-const MOST_STREAMS = 24;
-const STREAMS_MS = 6000;
-
 /** Opens streams while events are published, so that each changes to live at another moment. */
 async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint): Promise<Subscription[]> {
   const opened: Subscription[] = [];
@@ -222,8 +218,8 @@ async function openWhilePublishing(t: Device, streams: Streams, cursor: bigint):
   publisher.catch(() => {});
   try {
     const started = performance.now();
-    const most = countWithin(MOST_STREAMS, t.session.typicalMs('event') * rest, STREAMS_MS);
-    for (let round = 0; round < most && rest > 0 && performance.now() - started < OPENING_MS; round += 1) {
+    const most = countWithin(24, t.session.typicalMs('event') * rest, 6000);
+    for (let round = 0; round < most && rest > 0 && performance.now() - started < 3000; round += 1) {
       const one = await streams.openAnother(round % 2 === 0 ? { after: cursor } : { lastEventId: cursor });
       if (one === undefined) break;
       opened.push(one);

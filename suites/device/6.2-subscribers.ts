@@ -45,18 +45,14 @@ const UNFILLED = new Fact<string | undefined>(() => undefined);
 const DELAYS = `a slow reader may delay others, which ${slowReader.id} judges`;
 const HAS_DELAYED_NOBODY = new Fact(() => false);
 
-const MOST_EVENTS = 16_000;
-const SMALL_PORTION = 20;
-const LONGEST_FILLING_MS = 30_000;
-
 async function overfillBuffers(t: Device, live: Subscription): Promise<string | undefined> {
   const { bufferBytes } = t.transport;
   const portion = eventBudget(t, 400);
-  const isSmall = portion < SMALL_PORTION;
+  const isSmall = portion < 20;
   const started = performance.now();
   let [published, bytes] = [0, 0];
-  for (; bytes < bufferBytes && published < MOST_EVENTS; published += portion) {
-    const longestMs = isSmall || t.session.publishesSlowly ? fillingMs(t) : LONGEST_FILLING_MS;
+  for (; bytes < bufferBytes && published < 16_000; published += portion) {
+    const longestMs = isSmall || t.session.publishesSlowly ? fillingMs(t) : 30_000;
     if (performance.now() - started > longestMs) {
       const speed = isSmall ? `${portion} at a time` : 'slowly';
       const reason = `events are published ${speed}, too slowly to fill buffers of ${bufferBytes} bytes`;
@@ -163,11 +159,9 @@ check(client, { ...PUBLISHING, profile: 'core', premises: LIVE }, async (t: Devi
   }
 });
 
-/** Time to connect in multiples of the run's patience; a busy machine connects late. */
-const LONGEST_CONNECT = 3;
-
 async function firstMessage(t: Device, source: EventSourceClient, lastEventId: bigint): Promise<ClientMessage> {
-  const connectBy = performance.now() + LONGEST_CONNECT * t.patienceMs;
+  // Time to connect in multiples of the run's patience; a busy machine connects late.
+  const connectBy = performance.now() + 3 * t.patienceMs;
   let deadline: number | undefined;
   for (;;) {
     await publish(t, 1);

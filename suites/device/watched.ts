@@ -47,8 +47,6 @@ const exclusiveRule = (): Rule => {
   };
 };
 
-const SEARCHED_CHARACTERS = 4000;
-
 function eventsAnswer(seen: Happening): Parameters<typeof describeResponse>[0] | undefined {
   if (seen.kind !== 'answer' && seen.kind !== 'over') return undefined;
   const { request } = seen;
@@ -68,7 +66,7 @@ function holdsEvents(text: string): boolean {
       isFound ||= comment.text === 'heartbeat';
     },
   });
-  parser.push(Buffer.from(text.slice(0, SEARCHED_CHARACTERS)), 0);
+  parser.push(Buffer.from(text.slice(0, 4000)), 0);
   return isFound;
 }
 

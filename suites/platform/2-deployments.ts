@@ -42,7 +42,6 @@ const sameEverywhere = requirement({
     'A deployment has one device, one release and one creation timestamp: in a list, read alone, expanded in another ' +
     'resource, as it was created, and in every version.',
 });
-const MOST_KNOWN = 2000;
 check(...byExploring(sameEverywhere, { premises: [shape.id] }));
 rule(sameEverywhere, { premises: [sameEverywhere.id], traffic: 'a deployment that is shown twice' }, () => {
   const known = new Map<string, Sighting & Readonly<Record<string, unknown>>>();
@@ -55,7 +54,7 @@ rule(sameEverywhere, { premises: [sameEverywhere.id], traffic: 'a deployment tha
       const before = known.get(`${account} ${shown.id}`);
       if (before === undefined) {
         const fixed = Object.fromEntries(UNCHANGING.map((name) => [name, shown[name]]));
-        if (known.size < MOST_KNOWN) known.set(`${account} ${shown.id}`, { ...here, ...fixed });
+        if (known.size < 2000) known.set(`${account} ${shown.id}`, { ...here, ...fixed });
         continue;
       }
       const field = UNCHANGING.find((name) => {

@@ -28,9 +28,6 @@ function inWords(call: ControlCall): string {
 
 const DRIVES: ReadonlySet<CallName> = new Set(['deploy', 'remove', 'publish']);
 
-/** Milliseconds for a call after a late one; the slowest call of the reference took 1750 under load. */
-const AFTER_LATE_MS = 6000;
-
 const ID_FIELDS: ReadonlySet<string> = new Set(['id', 'first_id', 'last_id', 'earliest_id', 'latest_id']);
 
 /** Failed calls reject with ControlError. */
@@ -175,7 +172,8 @@ export class CheckControl extends Control implements TargetHooks {
     // Fails at once after two late calls in a row of the same name.
     if (late >= 2)
       throw new ControlLate(`control ${name}: not called again, as it did not answer the last ${late} times`);
-    return late > 0 ? AbortSignal.timeout(AFTER_LATE_MS) : undefined;
+    // Milliseconds for a call after a late one; the slowest call of the reference took 1750 under load.
+    return late > 0 ? AbortSignal.timeout(6000) : undefined;
   }
 
   #throwIfOver(): void {

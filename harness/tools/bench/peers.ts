@@ -16,7 +16,6 @@ const RATES = new Map([
 ]);
 const SECONDS = 10;
 const IN_TIME_MS = 10;
-const WARM_UP_S = 2;
 
 interface Outcome {
   arrived: number;
@@ -94,7 +93,7 @@ async function measured(tool: Tool, rate: number): Promise<Outcome> {
   const arrivals = await server.call('arrivals');
   const arrived = arrivals.length / (rate * SECONDS);
   // Maximum share of missing or surplus requests: tools stop at slightly different moments.
-  const late = Math.abs(arrived - 1) < 0.0001 ? latenessOf(arrivals.slice(rate * WARM_UP_S), rate) : [];
+  const late = Math.abs(arrived - 1) < 0.0001 ? latenessOf(arrivals.slice(rate * 2), rate) : [];
   return {
     arrived,
     perCpuSecond: arrivals.length / cpu,

@@ -10,9 +10,6 @@ const TIMESTAMPS = ['platform.deployment.timestamps'];
 const shows = (name: string, summary: string, change: (deployment: Resource) => Resource) =>
   defect(name, summary, TIMESTAMPS, resources('deployment', change));
 
-const HOUR_MS = 3_600_000;
-const YEAR_MS = 365 * 86_400_000;
-
 export const defects = [
   defect(
     'merge-wrong-singly',
@@ -150,7 +147,7 @@ export const defects = [
   shows('moments-out-of-order', 'Shows deployments as archived an hour before they were queued.', (deployment) => {
     const { queued_at: queued, archived_at: archived } = deployment;
     if (typeof queued !== 'string' || typeof archived !== 'string') return deployment;
-    return { ...deployment, archived_at: new Date(Date.parse(queued) - HOUR_MS).toISOString() };
+    return { ...deployment, archived_at: new Date(Date.parse(queued) - 3_600_000).toISOString() };
   }),
   shows('moment-queued-moves', 'Shows a deployment as queued when it was last changed.', (deployment) => {
     const { queued_at, deployed_at, archived_at } = deployment;
@@ -272,7 +269,7 @@ export const variants = [
     'moments-to-come',
     'Shows when a deployment will be archived.',
     resources('deployment', (deployment) => ({
-      auto_archived_after: new Date(instantOf(String(deployment['created_at'])) + YEAR_MS).toISOString(),
+      auto_archived_after: new Date(instantOf(String(deployment['created_at'])) + 365 * 86_400_000).toISOString(),
       ...deployment,
     })),
   ),

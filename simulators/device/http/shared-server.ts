@@ -18,9 +18,6 @@ interface Connection {
   latest?: Exchange;
 }
 
-/** Milliseconds of discarding a client's bytes after a refusal. */
-const LINGER_MS = 1_000;
-
 const connections = new WeakMap<Socket, Connection>();
 let server: http.Server | undefined;
 
@@ -94,6 +91,7 @@ function refuse(socket: Socket, status: string): void {
     socket.on('error', () => {});
     socket.removeAllListeners('data');
     socket.resume();
-    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    // Milliseconds of discarding a client's bytes after a refusal.
+    setTimeout(() => socket.destroy(), 1_000).unref();
   }
 }

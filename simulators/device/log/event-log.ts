@@ -21,11 +21,8 @@ interface Pending {
   reject(error: Error): void;
 }
 
-const BATCH_BYTES = 1_048_576;
 const SHARE_KEPT = 0.8;
 const NAMED = 10;
-/** Bytes that `inspect` reads at once, before other work can run. */
-const PORTION_BYTES = 1_048_576;
 
 export class EventLog {
   readonly #options: EventLogOptions;
@@ -94,7 +91,8 @@ export class EventLog {
     using file = ifPresent(path, () => opened(io, path, 'r'));
     let after = 0;
     for (let from = 0; file !== undefined && from < generation.bytes; await turn()) {
-      const until = from + PORTION_BYTES;
+      // Bytes that `inspect` reads at once, before other work can run.
+      const until = from + 1_048_576;
       const scan = { io, fd: file.fd, from, to: generation.bytes, after, onDamage: bad, onDisorder: bad };
       const next = scanEvents(scan, ({ id }, offset) => {
         found.events += 1;
@@ -204,7 +202,7 @@ export class EventLog {
     let bytes = 0;
     let taken = 0;
     for (const { events } of this.#appends) {
-      if (taken > 0 && bytes > BATCH_BYTES) break;
+      if (taken > 0 && bytes > 1_048_576) break;
       for (const { json } of events) bytes += json.length;
       taken += 1;
     }

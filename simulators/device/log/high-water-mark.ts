@@ -20,7 +20,6 @@ export interface Mark {
 export const MARK_FILE = 'events.mark';
 export const LAST_FILE = 'events.last';
 
-const FIRST_BLOCK = 1_024;
 const LARGEST_BLOCK = 16_384;
 
 export function readMark(directory: string): Mark | undefined {
@@ -72,8 +71,7 @@ export function writeLast(io: DiskIo, directory: string, id: number): void {
 }
 
 /** Number of ids to reserve next, which doubles so that a busy log seldom rewrites its mark file. */
-export const nextBlock = (previous: number): number =>
-  previous === 0 ? FIRST_BLOCK : Math.min(previous * 2, LARGEST_BLOCK);
+export const nextBlock = (previous: number): number => (previous === 0 ? 1_024 : Math.min(previous * 2, LARGEST_BLOCK));
 
 /**
  * Highest id that counts as assigned; after a crash, reserved ids count too, unless the log is provably complete.

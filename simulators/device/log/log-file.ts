@@ -6,9 +6,6 @@ import { beginLast, type Mark, nextBlock, readMark, writeLast, writeMark } from 
 import { type DiskIo, DURABLE, ifPresent, isUnwritable, opened, putInPlace, removeUnfinished } from './io.ts';
 import { recover, scanEvents } from './recovery.ts';
 
-/** Bytes that a compaction copies at once, before other robots can work. */
-const COPY_BYTES = 262_144;
-
 // A timer closes idle logs, so that thousands of idle robots hold no file descriptors.
 
 const SWEEP_MS = 1_000;
@@ -163,7 +160,8 @@ export class LogFile {
     });
     if (cut === 0) return;
     const fill = async (copy: number): Promise<void> => {
-      const buffer = Buffer.allocUnsafe(Math.min(COPY_BYTES, end - cut));
+      // Bytes that a compaction copies at once, before other robots can work.
+      const buffer = Buffer.allocUnsafe(Math.min(262_144, end - cut));
       for (let at = cut; at < end; ) {
         const got = await io.load(fd, buffer, 0, Math.min(buffer.length, end - at), at);
         if (got === 0) throw new Error(`the log is shorter than the ${end} bytes that were stored in it`);

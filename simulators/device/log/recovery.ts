@@ -92,8 +92,6 @@ function scanLines({ io, fd, from, to, window = BUFFER_BYTES }: Scan, visit: Lin
   return offset;
 }
 
-const PROBE_BYTES = 1_024;
-
 /**
  * Restores the state of a log file; reads only parts of a long, undamaged file. `unended`: the last event lacks its
  * line break.
@@ -120,7 +118,7 @@ function probe(io: DiskIo, fd: number, size: number) {
   for (let from = 0; from < size; from += INDEX_SPACING) {
     // Searches the whole file for the first event, even after much damage.
     const to = from === 0 ? size : Math.min(size, from + 2 * INDEX_SPACING);
-    scanEvents({ io, fd, from, to, after: found.last, window: PROBE_BYTES }, ({ id }, at) => {
+    scanEvents({ io, fd, from, to, after: found.last, window: 1_024 }, ({ id }, at) => {
       found.earliest ??= id;
       found.index.note(id, at);
       found.last = id;

@@ -35,9 +35,6 @@ const forkAgent = (): ChildProcess =>
     env: extname(ENTRY.pathname) === '.ts' ? { ...CACHE, ...process.env } : process.env,
   });
 
-/** Maximum number of spare processes, because each takes processor time from a running suite. */
-const MOST_SPARES = 2;
-
 /** Processes with loaded code that wait for settings, so that an agent restarts quickly. */
 class Spares implements Disposable {
   #waiting: ChildProcess[] = [];
@@ -46,7 +43,8 @@ class Spares implements Disposable {
 
   fill(): void {
     this.#waiting = this.#waiting.filter(({ connected }) => connected);
-    if (this.#disposed || this.#loading !== undefined || this.#waiting.length >= MOST_SPARES) return;
+    // Maximum number of spare processes, because each takes processor time from a running suite.
+    if (this.#disposed || this.#loading !== undefined || this.#waiting.length >= 2) return;
     const spare = forkAgent();
     this.#loading = spare;
     this.#waiting.push(spare);

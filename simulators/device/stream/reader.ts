@@ -6,8 +6,6 @@ import type { DiskIo } from '../log/io.ts';
 import type { StoredEvent } from '../log/line.ts';
 import { scanEvents } from '../log/recovery.ts';
 
-const PORTION_BYTES = 65_536;
-
 export class LogReader {
   readonly #log: EventLog;
   readonly #io: DiskIo;
@@ -71,7 +69,7 @@ export class LogReader {
     const to = this.#generation.bytes;
     if (this.#offset >= to) return events;
     this.#fd ??= this.#io.open(this.#log.path, 'r');
-    const until = this.#offset + PORTION_BYTES;
+    const until = this.#offset + 65_536;
     const scan = { io: this.#io, fd: this.#fd, from: this.#offset, to, after: this.position };
     const onDamage = (offset: number, bytes: number) => this.#log.noteDamage(offset, bytes);
     const next = scanEvents({ ...scan, onDamage }, (event, offset) => {
@@ -99,11 +97,6 @@ export function* storedAfter(log: EventLog, io: DiskIo, after: number): Generato
 // Replays take turns of one portion each, so that other work can run between. New connections go first, because the
 // event loop accepts only one connection per iteration.
 
-/** Milliseconds before other work runs; a started portion always completes. */
-const SLICE_MS = 5;
-/** Milliseconds by which new connections may delay replays. */
-const PATIENCE_MS = 50;
-
 const waiting = new Set<() => void>();
 let scheduled = false;
 let connected = false;
@@ -126,7 +119,8 @@ export function giveWay(): void {
 
 function slice(): void {
   const began = performance.now();
-  const waits = connected && began - ended < PATIENCE_MS;
+  // Milliseconds by which new connections may delay replays.
+  const waits = connected && began - ended < 50;
   connected = false;
   try {
     const due = waits ? [] : waiting;
@@ -134,7 +128,8 @@ function slice(): void {
     for (const turn of due) {
       waiting.delete(turn);
       turn();
-      if (performance.now() >= began + SLICE_MS) break;
+      // Milliseconds before other work runs; a started portion always completes.
+      if (performance.now() >= began + 5) break;
     }
   } finally {
     if (!waits) ended = performance.now();

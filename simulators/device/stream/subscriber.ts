@@ -10,7 +10,6 @@ import { systemTime, type Time, Wheel, type WheelMember } from '../uplink/time.t
 import type { FanOut, StreamSubscriber, View } from './fan-out.ts';
 import { LogReader, leaveTurn, takeTurn } from './reader.ts';
 
-const SLOTS = 32;
 const SHORTEST_TICK_MS = 5;
 
 const TIME: Time = { ...systemTime, after: (ms, task) => setTimeout(task, ms).unref() };
@@ -18,7 +17,7 @@ const TIME: Time = { ...systemTime, after: (ms, task) => setTimeout(task, ms).un
 const wheels = new Map<number, Wheel>();
 
 export function heartbeat(stream: WheelMember, intervalMs: number): () => void {
-  const slots = Math.max(1, Math.min(SLOTS, Math.floor(intervalMs / SHORTEST_TICK_MS)));
+  const slots = Math.max(1, Math.min(32, Math.floor(intervalMs / SHORTEST_TICK_MS)));
   const wheel = wheels.get(intervalMs) ?? new Wheel(TIME, intervalMs, slots);
   wheels.set(intervalMs, wheel);
   const slot = wheel.add(stream);

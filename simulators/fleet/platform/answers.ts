@@ -29,10 +29,6 @@ interface SamplerOptions {
   tell(told: AnswersTold): void;
 }
 
-/** Bytes that each exchange takes from the budget besides its bodies. */
-const EACH = 2000;
-/** Maximum bytes of a sampled body; sending a larger one to the judge stalls the process. */
-const MOST_BODY = 2 ** 20;
 /** Exchanges of each kind that ignore the budget of bytes, so that rare requests are checked, too. */
 const FIRST = 3;
 const MOST_KINDS = 200;
@@ -65,7 +61,8 @@ export class AnswerSampler {
     const isWhole = bytes.length === 0 || (headers['content-length'] ?? headers['transfer-encoding']) !== undefined;
     // Skips a compressed body, and a body without length or chunks, which may be cut off.
     const isReadable = isWhole && (headers['content-encoding'] ?? 'identity') === 'identity';
-    if (bytes.length > MOST_BODY || SECRET.test(path) || !isReadable || !this.#hasRoom(method, path, status)) return;
+    // Maximum bytes of a sampled body; sending a larger one to the judge stalls the process.
+    if (bytes.length > 2 ** 20 || SECRET.test(path) || !isReadable || !this.#hasRoom(method, path, status)) return;
     const { platform, phase } = this.#options;
     const { buffer, byteOffset, byteLength } = bytes;
     const exchange: Exchange = {
@@ -88,7 +85,8 @@ export class AnswerSampler {
       phase: phase(),
       ...(sent !== '' && { sent: withoutKey(sent, platform) }),
     };
-    this.#left -= EACH + exchange.body.length + sent.length;
+    // Bytes that each exchange takes from the budget besides its bodies.
+    this.#left -= 2000 + exchange.body.length + sent.length;
     this.#tell({ exchange });
   };
 

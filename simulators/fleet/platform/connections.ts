@@ -150,8 +150,6 @@ const readTogether = {
   },
 };
 
-/** Milliseconds before the server's idle timeout at which the client stops using a connection. */
-const MARGIN_MS = 1000;
 /** Maximum idle milliseconds for a server without a stated timeout; some servers close after 5 s. */
 const UNSAID_MS = 4000;
 
@@ -230,7 +228,8 @@ class RequestConnection {
     const named = joined(headers);
     const options = named['connection']?.toLowerCase() ?? '';
     const [, seconds] = /timeout=(\d+)/i.exec(named['keep-alive'] ?? '') ?? [];
-    const usableMs = seconds === undefined ? UNSAID_MS : Number(seconds) * 1000 - MARGIN_MS;
+    // Milliseconds before the server's idle timeout at which the client stops using a connection.
+    const usableMs = seconds === undefined ? UNSAID_MS : Number(seconds) * 1000 - 1000;
     this.#usableUntil = performance.now() + usableMs;
     const framed = named['content-length'] !== undefined || named['transfer-encoding'] !== undefined;
     const bodiless = status === 204 || status === 304;

@@ -60,7 +60,6 @@ interface TimePlot extends Pick<Plot, 'id' | 'title' | 'about'> {
   of(tick: Tick): Record<string, number>;
 }
 
-const MOST_POINTS = 240;
 const TIME_PLOTS: readonly TimePlot[] = [
   {
     id: 'states',
@@ -123,7 +122,7 @@ export function timePlots(result: FleetResult): Plot[] {
       ...(by_hand !== undefined && { byHand: true }),
     }),
   );
-  const width = Math.ceil(series.length / MOST_POINTS);
+  const width = Math.ceil(series.length / 240);
   const columns = Array.from({ length: Math.ceil(series.length / width) }, (_, index) =>
     series.slice(index * width, (index + 1) * width),
   );

@@ -111,9 +111,6 @@ function absent(parts: readonly Part[], { expect, dead = new Map() }: MergeOptio
   });
 }
 
-/** Maximum seconds between the starts of shards; the clocks of machines may differ. */
-const START_TOLERANCE_S = 10;
-
 function apart(parts: readonly Part[]): string[] {
   const starts = parts
     .flatMap(({ result: { shard, phases_at: at } }) => (shard === null || at === undefined ? [] : [{ shard, at }]))
@@ -121,7 +118,8 @@ function apart(parts: readonly Part[]): string[] {
   const [first, last] = [starts[0], starts.at(-1)];
   if (first === undefined || last === undefined) return [];
   const seconds = (Date.parse(last.at) - Date.parse(first.at)) / 1000;
-  if (seconds <= START_TOLERANCE_S) return [];
+  // Maximum seconds between the starts of shards; the clocks of machines may differ.
+  if (seconds <= 10) return [];
   const name = ({ shard }: (typeof starts)[number]): string => `shard ${shard.index}/${shard.count}`;
   return [`${name(last)} began ${Math.round(seconds)} s after ${name(first)}, so they did not run as one fleet`];
 }

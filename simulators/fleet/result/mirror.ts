@@ -140,13 +140,9 @@ async function* bounded(source: AsyncIterable<Buffer>, most: number): AsyncGener
   }
 }
 
-/** Maximum milliseconds in which a shard tries to send its result; the merge may be restarting. */
-const DELIVERY_MS = 300_000;
 /** Maximum milliseconds for sending after an interrupt; a cluster kills the process after 30 s. */
 const LAST_DELIVERY_MS = 20_000;
 const PAUSE_MS = 2000;
-/** Maximum milliseconds of a request without a body. */
-const ANSWER_MS = 30_000;
 /** Bytes per millisecond of the slowest link. */
 const SLOWEST_LINK = 32;
 
@@ -262,7 +258,8 @@ export class Mirror implements Disposable {
   async deliver(signal: AbortSignal): Promise<string | undefined> {
     this[Symbol.dispose]();
     if (this.#own === undefined) return undefined;
-    let until = performance.now() + DELIVERY_MS;
+    // Maximum milliseconds in which a shard tries to send its result; the merge may be restarting.
+    let until = performance.now() + 300_000;
     let interrupted = false;
     this.#told = Number.NEGATIVE_INFINITY;
     for (;;) {
@@ -289,7 +286,8 @@ export class Mirror implements Disposable {
     const url = new URL(this.#options.url);
     url.pathname = `${url.pathname.replace(/\/$/, '')}/${path}`;
     const what = `${method} ${shown(url)}`;
-    const answerMs = ANSWER_MS + Math.ceil((init.body?.length ?? 0) / SLOWEST_LINK);
+    // Maximum milliseconds of a request without a body.
+    const answerMs = 30_000 + Math.ceil((init.body?.length ?? 0) / SLOWEST_LINK);
     const response = await fetch(url, {
       ...init,
       method,

@@ -90,8 +90,10 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
   const wanted = loads.reduce((sum, { cpu, waited }) => sum + cpu + waited, 0);
   if (busiest > EASY && loads.length < cores) return [`use --workers ${cores} (now ${loads.length})`];
   const share = Math.min(busiest > 0 ? EASY / busiest : 1, wanted > 0 ? (MARGIN * used) / wanted : 1, MARGIN);
-  const crowded = wanted > CROWDED * used;
-  if (crowded && used < LIGHT * cores) {
+  // Minimum ratio of wanted to used processor time on a machine that other processes slow down.
+  const crowded = wanted > 1.2 * used;
+  // Share of all processors below which the advice blames other processes for a busy machine.
+  if (crowded && used < 0.1 * cores) {
     const got = `${used.toFixed(2)} of ${cores} processors, and waited for ${(wanted - used).toFixed(2)} more`;
     return [`this machine was busy with other things: the workers got ${got}; let the others end, or use another one`];
   }
@@ -131,10 +133,6 @@ function lowerRate(carried: number, evidence: Evidence): string {
 
 /** Maximum share of a core at which actions still start on time. */
 const EASY = 0.7;
-/** Minimum ratio of wanted to used processor time on a machine that other processes slow down. */
-const CROWDED = 1.2;
-/** Share of all processors below which the advice blames other processes for a busy machine. */
-const LIGHT = 0.1;
 /** Factor that lowers the advised number of robots or requests, for safety. */
 const MARGIN = 0.8;
 

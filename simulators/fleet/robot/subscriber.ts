@@ -116,9 +116,6 @@ export class SseReader {
 
 export type StreamFault = Pick<Violation, 'kind' | 'message'>;
 
-/** Recent events, kept to detect an id that comes again with other content. */
-const KEPT = 8;
-
 /** Checks order, completeness and stable ids of the events over all connections of a client. */
 export class StreamCheck {
   last: number;
@@ -162,7 +159,8 @@ export class StreamCheck {
     const expected = this.last + 1;
     this.last = id;
     this.#recent.push({ id, text });
-    if (this.#recent.length > KEPT) this.#recent.shift();
+    // Recent events, kept to detect an id that comes again with other content.
+    if (this.#recent.length > 8) this.#recent.shift();
     if (id === expected || this.#excused(expected, id - 1)) return { fresh: true };
     const missing = expected === id - 1 ? `id ${expected}` : `ids ${expected} to ${id - 1}`;
     const where = first ? 'lost across a reconnect' : 'missing within a connection';

@@ -130,8 +130,6 @@ const DESCRIPTORS_PER_WORKER = 400;
 const CONTAINER = 'this container (cgroup)';
 /** Robots with pings and roll-outs that keep one core busy. */
 export const ROBOTS_PER_CORE = 2000;
-/** Robots without an uplink that one core can run. */
-const IDLE_PER_CORE = 10_000;
 
 const UNKNOWN = Number.POSITIVE_INFINITY;
 
@@ -198,7 +196,8 @@ const descriptorsHold = (cost: RobotCost, limits: Pick<Limits, 'descriptors'>): 
   Math.max(0, (limits.descriptors * USABLE - DESCRIPTORS_PER_WORKER) / cost.descriptors);
 
 export function sensibleWorkers(robots: number, cost: RobotCost, limits: Pick<Limits, 'descriptors' | 'cores'>) {
-  const perCore = cost.platformBytes > 0 ? ROBOTS_PER_CORE : IDLE_PER_CORE;
+  // Robots without an uplink that one core can run.
+  const perCore = cost.platformBytes > 0 ? ROBOTS_PER_CORE : 10_000;
   const needed = Math.ceil(robots / Math.max(descriptorsHold(cost, limits), 1));
   return Math.max(1, needed, Math.min(limits.cores, Math.ceil(robots / perCore)));
 }

@@ -152,8 +152,6 @@ export function writeOutputs(out: string, result: FleetResult): void {
 
 const ROLLOUTS_FILE = 'rollouts.jsonl';
 const OLDER_ROLLOUTS_FILE = 'rollouts.1.jsonl';
-/** Bytes after which a new file begins: 64 MiB, some 200,000 rows. */
-const MOST_ROW_BYTES = 2 ** 26;
 
 export class Outputs implements Disposable {
   readonly #out: string;
@@ -190,7 +188,8 @@ export class Outputs implements Disposable {
     if (rows.length === 0 || this.#rowsProblem !== undefined) return;
     const text = Buffer.from(`${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);
     try {
-      if (this.#written > MOST_ROW_BYTES) {
+      // Bytes after which a new file begins: 64 MiB, some 200,000 rows.
+      if (this.#written > 2 ** 26) {
         const file = join(this.#out, ROLLOUTS_FILE);
         renameSync(file, join(this.#out, OLDER_ROLLOUTS_FILE));
         const next = openSync(file, 'w');

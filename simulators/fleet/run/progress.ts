@@ -73,7 +73,8 @@ export class Progress {
 
   /** Limits the memory of the time series in a run of days; call before the first tick. */
   limit(): void {
-    this.#series.most = MOST_SECONDS;
+    // Maximum number of values in a time series; in a longer run, a value covers two seconds, then four.
+    this.#series.most = 7200;
   }
 
   get counters(): Record<string, number> {
@@ -153,9 +154,6 @@ export class Progress {
     return tick;
   }
 }
-
-/** Maximum number of values in a time series; in a longer run, a value covers two seconds, then four. */
-const MOST_SECONDS = 7200;
 
 /** List of limited length, which joins neighbours in pairs when full. `one` joins two values. */
 class Thinned<T> {

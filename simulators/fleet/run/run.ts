@@ -52,8 +52,6 @@ function liveState({ record, options: { judge } }: Fleet, options: RunOptions, t
 export { PreflightError, UnreachableError } from './errors.ts';
 export type { RunOptions } from './fleet.ts';
 
-const LAST_ANSWER_MS = 1000;
-
 interface Run extends Pick<RunFacts, 'startedAt' | 'workers' | 'notes'> {
   options: RunOptions;
   fleet: Fleet;
@@ -250,7 +248,7 @@ async function interruptible(run: Run): Promise<Measured | undefined> {
   const onAbort = (): void => {
     const soFar = fleet.interrupted().then(() => fleet.measured());
     const answered = soFar.catch(() => undefined);
-    Promise.race([answered, sleep(LAST_ANSWER_MS, undefined, { ref: false })])
+    Promise.race([answered, sleep(1000, undefined, { ref: false })])
       .then(async (measured = fleet.record.measured()) => {
         await fleet.stop('abandon');
         resolve(measured);

@@ -30,10 +30,6 @@ import { PreflightError } from './errors.ts';
 import type { RunIdentity } from './fleet.ts';
 import { writeOutputs } from './outputs.ts';
 
-const LOOK_MS = 250;
-/** Milliseconds without a sign of life after which other shards no longer wait for a shard. */
-const SILENT_MS = 30_000;
-
 export class StartTimeout extends Error {
   override name = 'StartTimeout';
 }
@@ -63,7 +59,8 @@ export async function othersReady(out: string, shard: Shard, withinMs: number, s
       const folder = join(dirname(out), shardFolder({ index: other, count }));
       if (existsSync(join(folder, RESULT_FILE)) || existsSync(join(folder, FAILED_FILE))) continue;
       const sign = readJsonFile<Alive>(join(folder, ALIVE_FILE));
-      const isReady = sign !== undefined && (sign.phase !== STARTING || silenceOf(sign) > SILENT_MS);
+      // Milliseconds without a sign of life after which other shards no longer wait for a shard.
+      const isReady = sign !== undefined && (sign.phase !== STARTING || silenceOf(sign) > 30_000);
       if (!isReady) missing.push(`${other}/${count}`);
     }
     return missing.length === 0 || undefined;
@@ -72,7 +69,7 @@ export async function othersReady(out: string, shard: Shard, withinMs: number, s
     const late = `shard ${missing.join(', ')} did not come up within ${withinMs / 1000} s`;
     return new StartTimeout(`${late}; is there room for all shards at once?`);
   };
-  await poll('the other shards', look, { timeoutMs: withinMs, firstPauseMs: LOOK_MS, signal, timeoutError });
+  await poll('the other shards', look, { timeoutMs: withinMs, firstPauseMs: 250, signal, timeoutError });
 }
 
 interface MergeShardsOptions {

@@ -233,9 +233,6 @@ interface ScheduleOptions {
   now?(): number;
 }
 
-/** Maximum actions in one turn of the event loop, so that answers are read between actions. */
-const BATCH = 256;
-
 export async function runSchedule(options: ScheduleOptions): Promise<void> {
   const { epoch, streams, fire, signal } = options;
   const now = options.now ?? monotonicMs;
@@ -243,7 +240,8 @@ export async function runSchedule(options: ScheduleOptions): Promise<void> {
   while (queue.size > 0 && signal?.aborted !== true) {
     let fired = 0;
     let clock = now();
-    while (queue.size > 0 && fired < BATCH && epoch + queue.due <= clock) {
+    // Maximum actions in one turn of the event loop, so that answers are read between actions.
+    while (queue.size > 0 && fired < 256 && epoch + queue.due <= clock) {
       const intended = epoch + queue.due;
       const stream = queue.take();
       fire(stream, intended);

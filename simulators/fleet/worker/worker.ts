@@ -159,13 +159,12 @@ export interface FailedAction {
   count: number;
 }
 
-const MOST_TOLD = 5;
 const OTHERS = { kind: 'others', message: 'failed in other ways' };
 
 export function addFailure(failures: FailedAction[], failure: FailedAction): void {
   const like = (one: typeof OTHERS): FailedAction | undefined =>
     failures.find(({ kind, message }) => kind === one.kind && message === one.message);
-  const isFull = failures.length >= MOST_TOLD;
+  const isFull = failures.length >= 5;
   const equal = like(failure) ?? (isFull ? like(OTHERS) : undefined);
   if (equal === undefined) failures.push(isFull ? { ...OTHERS, count: failure.count } : { ...failure });
   else equal.count += failure.count;

@@ -25,7 +25,6 @@ export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacit
 
 const LIFETIME_S = 120;
 const SKEW_S = 30;
-const MAX_JWT_LENGTH = 8192;
 const MAX_JTI_LENGTH = 128;
 
 const unauthorized = (message: string) => new PlatformError(401, 'unauthorized', message);
@@ -38,7 +37,7 @@ export function deviceJwtVerifier(options: {
   const admit = replayGuard({ clock: steadyClock, lifetimeMs: (LIFETIME_S + 2 * SKEW_S) * 1000 });
 
   return (text: string): AgentDeviceRecord => {
-    const jwt = text.length > MAX_JWT_LENGTH ? undefined : parseJwt(text);
+    const jwt = text.length > 8192 ? undefined : parseJwt(text);
     if (!jwt) throw unauthorized('the bearer token is no JWT');
     // Refuses a key in the JWT header, because a signature by a key that the sender chose proves nothing.
     const embedded = ['jwk', 'jku', 'x5c', 'x5u', 'x5t', 'x5t#S256'].find((name) => name in jwt.header);
@@ -95,8 +94,6 @@ export function parseDeviceKey(pem: string, minBits: number) {
   };
 }
 
-const MAX_TOKEN_LENGTH = 2048;
-
 /** Issues and verifies device tokens, which end after `lifetimeMs`, with the session, or when the platform restarts. */
 export function sessionTokens(options: {
   deviceById(id: string): AgentDeviceRecord | undefined;
@@ -116,7 +113,7 @@ export function sessionTokens(options: {
       return { token, expires_at: new Date(exp * 1000).toISOString() };
     },
     verify: (token: string): AgentDeviceRecord | undefined => {
-      const jwt = token.length > MAX_TOKEN_LENGTH ? undefined : parseJwt(token);
+      const jwt = token.length > 2048 ? undefined : parseJwt(token);
       const subject = jwt?.claims['sub'];
       if (!jwt || typeof subject !== 'string') return undefined;
       const device = deviceById(subject);

@@ -10,7 +10,6 @@ import type { Broker, BrokerEvents } from './messenger.ts';
 // A device counts as online for a minute after each message, because the agent protocol reports no disconnect. Two
 // pings a minute make an idle device answer.
 
-const OFFLINE_AFTER_MS = 60_000;
 const PROBE_EVERY_MS = 30_000;
 /** Each tick pings a share of the devices, to spread the load. */
 const TICK_MS = 1_000;
@@ -27,7 +26,7 @@ export function presence(options: {
     const now = clock.now();
     let share = Math.ceil((known.size * TICK_MS) / PROBE_EVERY_MS);
     for (const [deviceId, state] of known) {
-      if (state.online && now - state.seenAt >= OFFLINE_AFTER_MS) {
+      if (state.online && now - state.seenAt >= 60_000) {
         state.online = false;
         onConnected(deviceId, false);
       }

@@ -7,9 +7,6 @@ import type { ResourceKind } from '../../../harness/contract/platform/operation.
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
 import { type BaseRow, type Filters, knownRows, type Matching, type OrderTerm, TABLES } from './rows.ts';
 
-/** Number of filter results in memory; each takes four bytes per row. */
-const KEPT_FILTERS = 32;
-
 /** Column in memory, with a small integer for the value of each row. */
 class Facet {
   readonly column: string;
@@ -120,7 +117,8 @@ class RowIndex {
     const key = filter.map(({ facet, codes }) => `${facet.column}:${codes.join('|')}`).join(' ');
     const kept = this.#passing.get(key);
     if (kept !== undefined) return kept.rows;
-    if (this.#passing.size >= KEPT_FILTERS) this.#passing.clear();
+    // Number of filter results in memory; each takes four bytes per row.
+    if (this.#passing.size >= 32) this.#passing.clear();
     const passing = rows.filter((seq) => this.passes(seq, filter));
     this.#passing.set(key, { filter, rows: passing });
     return passing;

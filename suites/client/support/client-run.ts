@@ -42,8 +42,6 @@ export const AGAIN_PATIENCES = 3;
 const ENDLESS = 3;
 /** Limit of requests and of printed lines in memory, because an endless client causes more. */
 const MOST_KEPT = 20_000;
-/** Longest wait in seconds that a check asks of a client. */
-const MOST_SECONDS = 30;
 /** Milliseconds between the end of every wait and the check's time limit. */
 const SPARE_MS = 1500;
 const SHOWN_SILENCE_MS = 1000;
@@ -82,13 +80,6 @@ export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
   if (pace === 'unclear') throw new TooLittleSeen(storm.tooSlow);
 }
 
-/** Tolerance in milliseconds for clocks and timers. */
-const TOLERANCE_MS = 150;
-/** Longest delay of this process that allows a verdict, as a share of the wait. */
-const MOST_LATE = 1 / 4;
-/** Maximum number of tries; a wait is tried again if this process saw its start or its end late. */
-const MOST_TRIES = 3;
-
 interface Wait {
   run: ClientRun;
   seconds: number;
@@ -98,15 +89,18 @@ interface Wait {
 }
 
 export async function expectWait(ask: () => Promise<Wait | undefined>): Promise<void> {
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  // Maximum number of tries; a wait is tried again if this process saw its start or its end late.
+  for (let tries = 0; tries < 3; tries += 1) {
     const wait = await ask();
     if (wait === undefined) return;
     const { seconds, since, back, what } = wait;
     const run: ClientRun = wait.run;
-    const mostMs = MOST_LATE * seconds * 1000;
+    // Longest delay of this process that allows a verdict, as a share of the wait.
+    const mostMs = 0.25 * seconds * 1000;
     if (since.lateMs > mostMs) continue;
     const waitedMs = back.at - (since.endedAt ?? back.at);
-    run.must(waitedMs >= seconds * 1000 - TOLERANCE_MS, {
+    // Tolerance in milliseconds for clocks and timers.
+    run.must(waitedMs >= seconds * 1000 - 150, {
       expected: `no request within ${seconds} s after ${what}`,
       actual: `the next one after ${(waitedMs / 1000).toFixed(2)} s`,
     });
@@ -267,7 +261,8 @@ export abstract class ClientRun implements AsyncDisposable {
   secondsToWait(usual: number): number {
     const more = Math.round(this.#startMs / 1000);
     this.askedMs = 1000 * (usual + more);
-    if (usual + more <= MOST_SECONDS) return usual + more;
+    // Longest wait in seconds that a check asks of a client.
+    if (usual + more <= 30) return usual + more;
     throw new TooLittleSeen(`this machine was too slow for it: the client took ${more} s to ask for anything`);
   }
 

@@ -13,8 +13,6 @@ const LOOPBACK = '127.0.0.1';
 const SHOWN_FIRST = 100;
 const SHOWN_LAST = 60;
 
-/** Bytes of an answer that are recorded, and compared with other answers. */
-const KEPT = 64 * 1024;
 /** Maximum bytes of a request's body; every request of the APIs has fewer. */
 const MOST_BODY = 1024 * 1024;
 
@@ -78,7 +76,8 @@ export class ClientRequest {
   }
 
   get sent(): string {
-    return Buffer.concat(this.#pieces).toString('utf8', 0, KEPT);
+    // Bytes of an answer that are recorded, and compared with other answers.
+    return Buffer.concat(this.#pieces).toString('utf8', 0, 64 * 1024);
   }
 
   get closedAt(): number | undefined {

@@ -5,18 +5,10 @@ import { readableDuration } from '../../../harness/common/units.ts';
 import { runningMs } from '../../../harness/common/waiting.ts';
 import type { ClientRequest } from './server.ts';
 
-/** Number of equal requests with equal 2xx answers that counts as endless; refused requests count by their pace. */
-const MOST_SAME = 20;
 /** Time in which a client may send at most `MOST_REFUSED` refused requests. */
 export const WATCHED_MS = 3000;
 export const MOST_REFUSED = 30;
 const SHORT_MS = WATCHED_MS / MOST_REFUSED;
-/** Longest pause that the machine may cause, in starts of a shell. */
-const SHELLS = 3;
-/** Minimum number of pauses for the verdict `hammers` on a busy machine. */
-const ENOUGH_PAUSES = 9;
-/** Longest watch on a busy machine, as a multiple of `WATCHED_MS`. */
-const LONGER = 4;
 /** Watched time before the load of the machine is measured again. */
 const AGAIN_MS = 1000;
 
@@ -38,7 +30,8 @@ export function paceOf(pausesMs: readonly number[], heldUpMs: number): Pace {
   if (heldUpMs <= SHORT_MS) return 'pauses';
   const sorted = pausesMs.toSorted((one, other) => one - other);
   const share = (part: number): number => sorted[Math.ceil(sorted.length * part) - 1] ?? Number.POSITIVE_INFINITY;
-  if (sorted.length >= ENOUGH_PAUSES && share(2 / 3) < SHORT_MS / 2) return 'hammers';
+  // Minimum number of pauses for the verdict `hammers` on a busy machine.
+  if (sorted.length >= 9 && share(2 / 3) < SHORT_MS / 2) return 'hammers';
   return share(1 / 2) >= heldUpMs ? 'pauses' : 'unclear';
 }
 
@@ -86,8 +79,10 @@ export class Storm {
     const watchedMs = this.#watchedMs;
     if (watchedMs < WATCHED_MS) return undefined;
     const pauses = [...this.#pausesMs, this.#nowMs() - (this.#cameMs.at(-1) ?? 0)];
-    const pace = paceOf(pauses, SHELLS * this.#shellMs);
-    return pace === 'unclear' && watchedMs < LONGER * WATCHED_MS ? undefined : pace;
+    // Longest pause that the machine may cause, in starts of a shell.
+    const pace = paceOf(pauses, 3 * this.#shellMs);
+    // Longest watch on a busy machine, as a multiple of `WATCHED_MS`.
+    return pace === 'unclear' && watchedMs < 4 * WATCHED_MS ? undefined : pace;
   }
 
   /** Time to wait for a further request until the pace may be known. */
@@ -143,7 +138,8 @@ export class Repeats {
     const isGiven = answered === 'whole' && status !== undefined && status >= 200 && status < 300;
     // Pauses make refused requests legal.
     const isFast = asked.recentMs.length > MOST_REFUSED && now - (asked.recentMs[0] ?? 0) <= WATCHED_MS;
-    const isEndless = isGiven ? asked.times >= MOST_SAME : isFast;
+    // Number of equal requests with equal 2xx answers that counts as endless; refused requests count by their pace.
+    const isEndless = isGiven ? asked.times >= 20 : isFast;
     this.words = isEndless ? wordsOf(asked, now) : undefined;
   }
 }

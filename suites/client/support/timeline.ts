@@ -3,10 +3,7 @@ import type { Axis } from '../../../harness/client/timeline.ts';
 import { readableDuration } from '../../../harness/common/units.ts';
 import type { Track } from './server.ts';
 
-const FIRST_LINES = 4;
-const LAST_LINES = 40;
 const LINE_CHARACTERS = 300;
-const SHOWN_CHARACTERS = 1800;
 
 type Who = 'client' | 'server' | 'muster';
 
@@ -94,14 +91,14 @@ export class Timeline {
     const seconds = ((performance.now() - this.#started) / 1000).toFixed(3);
     const line = `${seconds} s  ${who}: ${this.#clean(what)}`;
     this.#lines += 1;
-    const kept = this.#first.length < FIRST_LINES ? this.#first : this.#last;
+    const kept = this.#first.length < 4 ? this.#first : this.#last;
     kept.push(line.length <= LINE_CHARACTERS ? line : `${line.slice(0, LINE_CHARACTERS)}…`);
-    if (this.#last.length > LAST_LINES) this.#last.shift();
+    if (this.#last.length > 40) this.#last.shift();
     return true;
   }
 
   get text(): string {
-    let room = SHOWN_CHARACTERS - this.#first.join('\n').length;
+    let room = 1800 - this.#first.join('\n').length;
     const end = this.#last.toReversed().filter((line) => {
       room -= line.length + 1;
       return room >= 0;

@@ -5,8 +5,6 @@ import { listOf, PerClient, queryOf, shownRequest } from '../../watched.ts';
 import { clamped, lowered, next, totalCount } from '../8-pages.ts';
 import { watched } from './support.ts';
 
-/** Longest pause between two pages that a program reads; a person pauses longer. */
-const SOON_MS = 10_000;
 /** Consecutive wrong steps that make a finding; a person who searches may make a single one. */
 const WRONG_IN_A_ROW = 2;
 
@@ -78,7 +76,8 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   if (found !== -1) nexts.splice(found, 1);
   state.page = page;
   if (more) state.nexts = [...nexts.slice(1 - MOST_READERS), { offset: offset + limit, asked, limit }];
-  if (before === undefined || !before.more || page.at - before.at > SOON_MS || state.mixed) return undefined;
+  // Longest pause between two pages that a program reads; a person pauses longer.
+  if (before === undefined || !before.more || page.at - before.at > 10_000 || state.mixed) return undefined;
   const isSame = page.request.connection === before.request.connection;
   // A step back on another connection shows that several readers take turns.
   if (offset <= before.offset) {
@@ -87,9 +86,6 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   }
   return isSame || (!before.request.connection.open && state.several !== true) ? before : undefined;
 }
-
-/** Maximum number of clients that read a list in turns on their own connections, an equal step apart. */
-const MOST_IN_TURNS = 4;
 
 const nextRule = walks(() => {
   const odd = new PerClient(() => ({ step: 0, limits: 0, times: 0 }));
@@ -100,7 +96,8 @@ const nextRule = walks(() => {
     const step = page.offset - before.offset;
     const turns = before.limit / step;
     const isOther = page.request.connection !== before.request.connection;
-    const mayBeOthers = isOther && Number.isInteger(turns) && turns <= MOST_IN_TURNS;
+    // Maximum number of clients that read a list in turns on their own connections, an equal step apart.
+    const mayBeOthers = isOther && Number.isInteger(turns) && turns <= 4;
     // The rules about limits judge a step by the requested limit.
     const isStray = step % before.limit !== 0 && step !== before.asked && !mayBeOthers;
     state.times = isStray ? (step === state.step ? state.times + 1 : 1) : 0;
@@ -128,9 +125,6 @@ const ownLimit = (isMeant: (asked: number) => boolean) =>
     });
   });
 
-/** Consecutive pages with `expand=total_count` that make a finding; a progress bar needs the number once. */
-const MOST_COUNTS = 3;
-
 const countRule = walks(() => {
   const counts = new PerClient(() => ({ pages: 0 }));
   return (page, before, judge: Judge) => {
@@ -138,7 +132,8 @@ const countRule = walks(() => {
     judge.saw(() => shownRequest(page.request));
     const state = counts.of(listOf(page.request));
     state.pages = page.counts && before.counts ? Math.max(2, state.pages + 1) : 0;
-    judge.must(state.pages < MOST_COUNTS, {
+    // Consecutive pages with `expand=total_count` that make a finding; a progress bar needs the number once.
+    judge.must(state.pages < 3, {
       expected: 'no expand=total_count, or one for the whole list',
       actual: `${state.pages} pages in a row with expand=total_count`,
     });

@@ -166,9 +166,6 @@ const socketRule = (): Rule => (seen, judge: Judge) => {
   });
 };
 
-/** Length of a client's series of requests at which a missing token is a finding; a port scan sends one or two. */
-const WITHOUT_TOKEN = 3;
-
 const tokenRule = (): Rule => {
   const without = new PerClient(() => ({ requests: 0, at: 0 }));
   return (seen, judge: Judge) => {
@@ -180,7 +177,8 @@ const tokenRule = (): Rule => {
     const isRight = authorization !== undefined && (/^bearer +\S+$/i.test(authorization) || authorization === '***');
     state.requests = request.at - state.at > SOON_MS ? 1 : state.requests + 1;
     state.at = request.at;
-    judge.must(isRight || (over.status !== 200 && state.requests < WITHOUT_TOKEN), {
+    // Length of a client's series of requests at which a missing token is a finding; a port scan sends one or two.
+    judge.must(isRight || (over.status !== 200 && state.requests < 3), {
       // Puts no word after `Bearer`, because redaction would mask that word as a credential.
       expected: 'Authorization with the token of the discovery file, as a Bearer',
       actual: authorization === undefined ? 'no Authorization' : 'another Authorization',

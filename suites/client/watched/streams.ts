@@ -11,8 +11,6 @@ import { afterEach, SOON_MS, watched } from './support.ts';
 
 /** Shortest time from an answer to the next request that counts as a pause. */
 const LEAST_PAUSE_MS = WATCHED_MS / MOST_REFUSED;
-/** Divides `LEAST_PAUSE_MS` on separate connections, where several clients may take turns. */
-const IN_TURNS = 4;
 
 const isOther = (request: RequestSeen): boolean => !isForEvents(request);
 /** Masked or unknown texts may differ. */
@@ -33,7 +31,8 @@ const hammering = (
       if (!isRefusal(over)) return rows.forget(request.client);
       judge.saw(() => shownRequest(request));
       const row = rows.of(request.client);
-      const most = request.connection === before.connection ? LEAST_PAUSE_MS : LEAST_PAUSE_MS / IN_TURNS;
+      // Divides `LEAST_PAUSE_MS` on separate connections, where several clients may take turns.
+      const most = request.connection === before.connection ? LEAST_PAUSE_MS : LEAST_PAUSE_MS / 4;
       const isAtOnce = isSame(request, before) && request.at - over.at < most;
       if (!isAtOnce || row.length === 0) row.since = over.at;
       row.length = isAtOnce ? row.length + 1 : 0;
@@ -44,12 +43,8 @@ const hammering = (
     };
   });
 
-/** Tolerance in milliseconds for clock skew, timers and network delay. */
-const TOLERANCE_MS = 300;
 /** Tolerance in milliseconds for an HTTP date, which has no fractions of a second. */
 const DATE_TOLERANCE_MS = 1300;
-/** Consecutive early requests that make a finding; a single one may come from another user. */
-const EARLY_IN_A_ROW = 2;
 
 const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
   afterEach(isMeant, () => {
@@ -60,7 +55,8 @@ const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
       const ms = retryAfterMs(over.headers ?? {});
       if (ms === undefined || over.ended !== 'whole') return;
       const waited = request.at - over.at;
-      const tolerance = /^\s*[\d.]+\s*$/.test(asked) ? TOLERANCE_MS : DATE_TOLERANCE_MS;
+      // Tolerance in milliseconds for clock skew, timers and network delay.
+      const tolerance = /^\s*[\d.]+\s*$/.test(asked) ? 300 : DATE_TOLERANCE_MS;
       const isEarly = waited < ms - tolerance;
       const state = early.of(request.client);
       const isSameOne = request.connection === before.connection;
@@ -68,7 +64,8 @@ const waiting = (isMeant: (request: RequestSeen) => boolean): (() => Rule) =>
       // On another connection, the request may come from a client that was not refused.
       if (isEarly && !isSameOne) return;
       judge.saw(() => shownRequest(request));
-      judge.must(state.times < EARLY_IN_A_ROW, {
+      // Consecutive early requests that make a finding; a single one may come from another user.
+      judge.must(state.times < 2, {
         expected: `no request within ${(ms / 1000).toFixed(1)} s after ${over.status} with Retry-After: ${asked}`,
         actual: `the next one after ${(waited / 1000).toFixed(2)} s, ${state.times} times in a row`,
       });
@@ -239,8 +236,6 @@ const tornRule = (): Rule => {
   });
 };
 
-const MOST_REPEATS = 5;
-
 const expiredRule = afterEach(isForEvents, () => {
   const again = new PerClient(() => ({ here: 0, inARow: 0 }));
   return (request, { request: before, over }, judge: Judge) => {
@@ -252,7 +247,7 @@ const expiredRule = afterEach(isForEvents, () => {
     const isHere = request.connection === before.connection;
     state.here = isAgain && isHere ? state.here + 1 : 0;
     state.inARow = isAgain && (isHere || request.at - over.at < AT_ONCE_MS) ? state.inARow + 1 : 0;
-    judge.must(state.here < MOST_REPEATS && state.inARow < IN_A_ROW, {
+    judge.must(state.here < 5 && state.inARow < IN_A_ROW, {
       expected: 'a request without the cursor that has expired',
       actual: `${Math.max(state.here, state.inARow)} more with the cursor ${dead}`,
     });

@@ -53,8 +53,6 @@ interface Client extends StreamRequest {
   stays: boolean;
 }
 
-const MOST_CLIENTS = 8;
-
 export class Reality {
   readonly t: Device;
   readonly streams: Streams;
@@ -138,7 +136,7 @@ export class Reality {
 
   async open(asking: StreamRequest, stays = false): Promise<void> {
     const { t, ledger } = this;
-    if (!stays && this.clients.length >= MOST_CLIENTS) await this.leave(0);
+    if (!stays && this.clients.length >= 8) await this.leave(0);
     const { options, way, http } = asking;
     let stream = await this.streams.tryAnother(options, http);
     if (stream === undefined && (await this.streams.makeRoom())) stream = await this.streams.try(options, http);
@@ -367,7 +365,8 @@ export class Reality {
     // Without an offset, the zone is the agent's; without seconds, the time is of a whole minute.
     const isExact = /T\d\d:\d\d:\d\d.*(?:Z|[+-]\d{2}(?::?\d{2})?)$/i.test(String(written));
     if (Number.isNaN(when) || !isExact || !isLocal || this.#isElsewhere || until < since) return unclear;
-    const slackMs = SLACK_MS + (unclear && standardError === undefined ? CLOCK_OFF_MS : 0);
+    // Tolerance in milliseconds for clock readings and adjustments.
+    const slackMs = 100 + (unclear && standardError === undefined ? CLOCK_OFF_MS : 0);
     if (when % 1000 !== 0) this.#fractions.add(member);
     // Whole seconds may be cut or rounded.
     const [cutMs, roundedMs] = this.#fractions.has(member) ? [0, 0] : [1000, 500];
@@ -400,8 +399,6 @@ const NO_KILL =
   'control was asked for SIGKILL, and the stream ended in order, with its last chunk, which a killed process cannot ' +
   'send: control, or what is before the agent, ended it';
 
-/** Tolerance in milliseconds for clock readings and adjustments. */
-const SLACK_MS = 100;
 /** Milliseconds by which the clock of an agent that Muster did not start may differ, e.g. in a virtual machine. */
 const CLOCK_OFF_MS = 3000;
 

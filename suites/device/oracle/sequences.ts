@@ -28,7 +28,6 @@ import {
 } from './commands.ts';
 import { compactAway, compactLog, killWhilePublishing, restartAgent, tearTail } from './survival.ts';
 
-const SEQUENCES = 25;
 const ACCEPTS = ['text/event-stream', undefined, '*/*', 'text/event-stream;q=0.9, */*;q=0.1'] as const;
 const CODINGS = [undefined, 'identity', 'gzip, deflate, br', undefined] as const;
 
@@ -37,7 +36,7 @@ export function sequences(t: Device): readonly { commands: readonly Command[]; i
   const paths = ['a', 'b/c', 'd'].map((file) => `/etc/robot/${name}/${file}.json`);
   const drawn = fc.sample(fc.array(anyCommand(paths), { minLength: 5, maxLength: 12 }), {
     seed: t.runSeed,
-    numRuns: Math.ceil(SEQUENCES * t.runs),
+    numRuns: Math.ceil(25 * t.runs),
   });
   const [percent = 0] = fc.sample(fc.nat({ max: 99 }), { seed: t.runSeed, numRuns: 1 });
   const all = DIRECTED.map((commands) => commands(paths, percent / 100));

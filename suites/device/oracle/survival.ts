@@ -87,13 +87,12 @@ const FIRST_BATCH = 101;
 const OLDEST_BYTES = 10_000;
 const USUAL_RETENTION = 500;
 const FILLING_MS = 20_000;
-/** Maximum number of events in one replay; more take too long. */
-const MOST_REPLAYED = 2500n;
 
 async function openAtBoundary(real: Reality, triesLeft = 2): Promise<void> {
   const { ledger } = real;
   const after = ledger.earliest;
-  const cut = ledger.closed - after < MOST_REPLAYED ? {} : { cutAfterBytes: 1 };
+  // Maximum number of events in one replay; more take too long.
+  const cut = ledger.closed - after < 2500n ? {} : { cutAfterBytes: 1 };
   // Only looks at the status of a filtered stream, because the types of unread events are unknown.
   const filtered = { after, types: ['deployment.removed'], cutAfterBytes: 1 };
   const { closed } = ledger;
@@ -204,9 +203,6 @@ function nextLine(line: Buffer): Buffer {
   return Buffer.from(text.replaceAll(new RegExp(`(?<![\\d.])${id}(?![\\d.])`, 'g'), String(BigInt(id) + 1n)));
 }
 
-/** Milliseconds after which streams are closed, because an agent that ends in order may wait for their end. */
-const STREAMS_STAY_MS = 2000;
-
 /** Restarts the agent. `repair`: completes a torn log after a failed start. `hung`: error of the first failed start. */
 async function during(
   real: Reality,
@@ -216,7 +212,8 @@ async function during(
   hung?: unknown,
 ): Promise<void> {
   real.situation = situation;
-  const closing = situation === 'kill' ? undefined : setTimeout(() => void real.closeAll(), STREAMS_STAY_MS);
+  // Milliseconds after which streams are closed, because an agent that ends in order may wait for their end.
+  const closing = situation === 'kill' ? undefined : setTimeout(() => void real.closeAll(), 2000);
   try {
     await restarting(() => {
       clearTimeout(closing);

@@ -127,12 +127,10 @@ export async function expectOnLiveAndReplay(
   if (!came && problems.length > 0) throw problems[0];
 }
 
-const BATCH_MS = 1500;
-
 export function eventBudget(t: Device, wanted: number): number {
   const { session } = t;
   const eachMs = Math.max(session.typicalMs('event'), session.isSlow('publish') ? session.typicalMs('publish') : 0);
-  return Math.max(1, Math.min(wanted, mostEvents(t), countWithin(wanted, eachMs, BATCH_MS)));
+  return Math.max(1, Math.min(wanted, mostEvents(t), countWithin(wanted, eachMs, 1500)));
 }
 
 /** Number of events that fit into `withinMs`; at least 2, because one event has no order. */

@@ -12,8 +12,6 @@ import type { Subscription } from './subscription.ts';
 const BY_THE_CLOCK = 0.25;
 /** Maximum silence on an idle stream, as a multiple of the interval. */
 const LATE = 1.5;
-/** Milliseconds to wait for an idle stream before other checks pause; the watch ends after three times as long. */
-const GIVE_UP_MS = 120_000;
 
 const isNamed = ({ text }: SseComment): boolean => text.trim() === 'heartbeat';
 
@@ -74,7 +72,7 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
   try {
     watch.readActivity();
     while (openMs() < t.checkTimeLeftMs() && stream.frames.length === 0 && !isOver())
-      if (await watch.waitForActivity(SHORT_WAIT_MS)) watch.readActivity();
+      if (await watch.waitForActivity(200)) watch.readActivity();
   } catch (error) {
     // Judges silence alone, because other checks judge how long a stream stays open, and whether heartbeats come.
     if (!(error instanceof Violation) || (stream.ended === undefined && stream.comments.length > 0)) {
@@ -87,8 +85,6 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
   if (stream.comments.length === 0 || openMs() < 2 * watch.intervalMs)
     t.notApplicable('it showed too few heartbeats while other checks ran');
 }
-
-const SHORT_WAIT_MS = 200;
 
 /** True if the server ended the stream after more than two heartbeat intervals, because a client then resumes it. */
 function hasEndedLate(t: Device, { ended, openedAt }: Subscription['stream'], since = openedAt): boolean {
@@ -190,7 +186,8 @@ class HeartbeatWatch {
       this.#lastEventAt = performance.now();
       this.#lastSignAt = this.#lastEventAt;
       isDisturbed = !this.#isQuiet && (this.isOverdue || this.#t.session.isSlow('publish', 'deployment'));
-      const isOver = this.#lastSignAt - this.#startedAt > GIVE_UP_MS * (this.#isQuiet ? 3 : 1);
+      // Milliseconds to wait for an idle stream before other checks pause; the watch ends after three times as long.
+      const isOver = this.#lastSignAt - this.#startedAt > 120_000 * (this.#isQuiet ? 3 : 1);
       if ((isOver && this.#isQuiet) || this.#t.checkTimeLeftMs() < 2 * BY_THE_CLOCK * this.intervalMs)
         this.#t.undecided('events kept coming: the stream was never idle for as long as a heartbeat may take');
       if (isOver) this.askForQuiet();
@@ -257,13 +254,11 @@ export async function expectOpenWhileIdle(t: Device, subscription: Subscription,
   }
 }
 
-/** Minimum bytes of a busy stream; one or two checks publish less. */
-const BUSY_BYTES = 16_384;
-
 function undecidedIfEndedBusy(t: Device, { stream }: Subscription): void {
   const last = stream.frames.findLast(isEvent)?.at;
   const { by, at = 0 } = stream.ended ?? {};
-  if ((by !== 'server' && by !== 'error') || last === undefined || stream.bytes < BUSY_BYTES) return;
+  // Minimum bytes of a busy stream; one or two checks publish less.
+  if ((by !== 'server' && by !== 'error') || last === undefined || stream.bytes < 16_384) return;
   if (at - last < BY_THE_CLOCK * t.heartbeatSeconds * 1000)
     t.undecided('the device ended the stream while events were coming, so that it was not idle for long enough');
 }

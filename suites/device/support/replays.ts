@@ -24,12 +24,10 @@ export interface LogStretch {
   events: SeenEvent[];
 }
 
-const MOST_EVENTS = 1500;
 const LEAST_STRETCH = 2;
 export const fillingMs = ({ session }: Device): number => (session.publishesSlowly ? 2000 : 6000);
-const ATTEMPTS = 4;
 
-export async function fillLog(t: Device, streams: Streams, most = MOST_EVENTS): Promise<LogStretch | undefined> {
+export async function fillLog(t: Device, streams: Streams, most = 1500): Promise<LogStretch | undefined> {
   const { cursor, live } = await subscribeAtKnownCursor(t, streams);
   await live.close();
   const { retention } = t.info;
@@ -74,7 +72,7 @@ export async function expectStretchReplayed(
   stretch: LogStretch,
   openAt: (cursor: bigint) => OpenEvents = (after) => ({ after }),
 ): Promise<void> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+  for (let attempt = 0; attempt < 4; attempt += 1) {
     const cursor = await earliestServedIn(streams, stretch);
     if (cursor === undefined) break;
     const opening = openAt(cursor);
@@ -192,8 +190,6 @@ export async function firstLiveEvent(t: Device, subscription: Subscription): Pro
   await subscription.reach(first, `a live event, from ${first} on`);
 }
 
-const SAMPLE_BYTES = 500_000;
-
 export const EXTENT = new Fact<{ earliest: bigint; frames: number } | undefined>(() => undefined);
 
 export async function requireRetained(t: Device, streams: Streams): Promise<Subscription> {
@@ -203,7 +199,7 @@ export async function requireRetained(t: Device, streams: Streams): Promise<Subs
 export async function sampleRetained(
   t: Device,
   streams: Streams,
-  cutAfterBytes = SAMPLE_BYTES,
+  cutAfterBytes = 500_000,
 ): Promise<Subscription | undefined> {
   const known = t.session.get(EXTENT);
   const patience = new Patience(t.patienceMs);

@@ -7,8 +7,6 @@ import { LOG_STATE } from './log-state.ts';
 
 export class TooFewRetained extends TooLittleSeen {}
 
-const ASSUMED_RETENTION = 200;
-
 const OBSERVED = new Fact(() => ({
   /** Most events seen after a served cursor. */
   served: 0,
@@ -18,7 +16,7 @@ const OBSERVED = new Fact(() => ({
 
 function retentionOf({ info, session }: Device): number {
   const { served, refused } = session.get(OBSERVED);
-  return info.retention ?? Math.max(served, Math.min(refused, ASSUMED_RETENTION));
+  return info.retention ?? Math.max(served, Math.min(refused, 200));
 }
 
 /** A quarter of the retention, because other checks publish too. */

@@ -172,9 +172,6 @@ export async function ends(ex: Explorer, world: World): Promise<void> {
   await staysAt(ex, world, drifted, 'drifted');
 }
 
-/** Milliseconds in which a platform may carry out a request that it has accepted. */
-const LATE_MS = 2000;
-
 export async function staysAt(ex: Explorer, { writes }: World, record: KnownRecord, state: 'archived' | 'drifted') {
   const before = await readAlone(ex, record);
   const { activity_status: activity, target_status: target } = stateIn(before);
@@ -199,7 +196,8 @@ export async function staysAt(ex: Explorer, { writes }: World, record: KnownReco
   };
   let isKept = await ex.comes(stays, look);
   if (isKept && state === 'archived' && ok(answer)) {
-    await ex.comes(`${record.id} to be deployed`, async () => !(await look()), LATE_MS);
+    // Milliseconds in which a platform may carry out a request that it has accepted.
+    await ex.comes(`${record.id} to be deployed`, async () => !(await look()), 2000);
     isKept = await ex.comes(stays, look);
   }
   const { activity_status: now, target_status: towards } = stateIn(after);

@@ -146,7 +146,7 @@ export function walks(ex: Explorer): Ask[] {
   const page = (operation: Operation, limit: number, offset: number, version: string = ex.newest): Ask =>
     askFor(operation, version, [], { query: pairs({ limit, offset }) });
   const walk = (operation: Operation, limit: number, version?: string): Ask[] =>
-    Array.from({ length: Math.min(MOST_PAGES, Math.ceil(totalOf(operation) / limit)) }, (_, at) =>
+    Array.from({ length: Math.min(12, Math.ceil(totalOf(operation) / limit)) }, (_, at) =>
       page(operation, limit, at * limit, version),
     );
   const [largest] = served.toSorted((one, other) => totalOf(other) - totalOf(one));
@@ -159,7 +159,6 @@ export function walks(ex: Explorer): Ask[] {
     ...served.flatMap((each) => [...walk(each, 3), ...walk(each, 10)]),
   ];
 }
-const MOST_PAGES = 12;
 
 const TEXTS = [
   ...['abc', '1e2', '0x10', '+5', ' 5', '5 ', '5.5', '', '-', '007', '1_000', '٣', 'null', '5,6', '\u0000', 'NaN', '∞'],

@@ -261,7 +261,6 @@ function bodyOf(
   return bodies[id];
 }
 
-const PINGS = 3;
 /** Timeouts of pings in nanoseconds, up to 10 s (section 8); from 2^31 on, signed 32 bits do not hold them. */
 const TIMEOUTS = [...[5000, 1000, 3000, 10_000].map((ms) => ms * MILLISECOND_NANOS), 2 ** 31, 2 ** 32];
 
@@ -282,7 +281,7 @@ export async function pings(ex: Explorer, offline: string | undefined): Promise<
     for (const nanos of TIMEOUTS) {
       let exchange = await ping(t.onlineDevice, 'full', version, nanos);
       // A message to a device may get lost without fault of the platform.
-      for (let times = 1; times < PINGS && pingCode(exchange) !== 'success'; times += 1)
+      for (let times = 1; times < 3 && pingCode(exchange) !== 'success'; times += 1)
         exchange = await ping(t.onlineDevice, 'full', version, nanos);
       answers.push({ version, nanos, exchange });
       if (pingCode(exchange) === 'success') ex.model.saw('pings that succeeded');

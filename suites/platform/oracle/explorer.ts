@@ -121,7 +121,8 @@ export class Explorer {
       throw new TooSlow(`answers are slow: the exploration ended after ${this.budget.requests} requests`);
     const { method, id } = ask.operation;
     const { times = 0, last } = this.#silent.get(id) ?? {};
-    const before = times >= MOST_SILENCES_OF_ONE ? last : this.#large.get(sizeClassOf(ask));
+    // Maximum silences of one operation, because each takes the whole timeout.
+    const before = times >= 2 ? last : this.#large.get(sizeClassOf(ask));
     if (before !== undefined) return { ...before, ...ask };
     this.budget.requests += 1;
     const body = method === 'GET' ? undefined : (ask.body ?? {});
@@ -160,7 +161,8 @@ export class Explorer {
       if (wasStill && method === 'GET') return await this.send(ask);
       const [asked] = http.recorder.exchanges;
       const isLarge = error instanceof Unfinished;
-      const isSilent = error instanceof NoAnswer && this.#silent.size < MOST_SILENT && (meant ?? error) === error;
+      // Unanswered operations after which the platform counts as hanging.
+      const isSilent = error instanceof NoAnswer && this.#silent.size < 3 && (meant ?? error) === error;
       const isExcused = isLarge || wasStill;
       if (!(isExcused || isSilent) || asked === undefined) throw error;
       const text = (error as Error).message;
@@ -229,7 +231,8 @@ export class Explorer {
   };
 
   get #mostDriftMs(): number {
-    return CLOCK_MS + Date.now() - this.#began;
+    // Milliseconds by which a clock may be adjusted between two creations.
+    return 60_000 + Date.now() - this.#began;
   }
 
   note(found: readonly Difference[]): void {
@@ -301,12 +304,6 @@ export class TooSlow extends TooLittleSeen {}
 
 /** Operation and expansions, which decide how large an answer is. */
 const sizeClassOf = (ask: Ask): string => `${ask.operation.id}?${expansionsOf(ask)}`;
-/** Maximum silences of one operation, because each takes the whole timeout. */
-const MOST_SILENCES_OF_ONE = 2;
-/** Unanswered operations after which the platform counts as hanging. */
-const MOST_SILENT = 3;
-/** Milliseconds by which a clock may be adjusted between two creations. */
-const CLOCK_MS = 60_000;
 /** Maximum number of pages; a longer list is not compared. */
 const MOST_PAGES = 10;
 

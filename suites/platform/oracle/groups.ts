@@ -47,15 +47,13 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
 
 const TREE = 'a tree: the parents of every group lead to a top';
 
-/** Number of repetitions, because concurrent writes collide only sometimes. */
-const ROUNDS = 3;
-
 /** Expects concurrent moves and renames to end as in some order of the accepted writes. */
 export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<void> {
   const groups = await Promise.all([add(writes), add(writes), add(writes)]);
   const [one, other, third] = groups;
   if (one === undefined || other === undefined || third === undefined) return;
-  for (let round = 0; round < ROUNDS; round += 1) {
+  // Number of repetitions, because concurrent writes collide only sometimes.
+  for (let round = 0; round < 3; round += 1) {
     for (const group of [one, other, third]) {
       if (group.parent === null) continue;
       await writes.change(ex.newest, group.record, 'moveGroup', { parent_id: null });

@@ -81,8 +81,6 @@ function judgeSuccess(judgement: Judgement, exchange: Exchange): void {
 /** Tolerated ratio between the speeds of the platform's clock and this machine's. */
 const CLOCK_DRIFT = 1.05;
 const CLOCK_RESOLUTION_MS = 5;
-/** Minimum nanoseconds of a round trip over a network. */
-const SHORTEST_TRIP_NANOS = 1000;
 
 /** Judges section 2.5; recorded traffic may lack the duration of a ping. */
 export function judgePing(judgement: Judgement, { status, json, text, asked }: Exchange): void {
@@ -100,7 +98,8 @@ export function judgePing(judgement: Judgement, { status, json, text, asked }: E
   const tookMs = asked.duration_ms > 0 ? asked.duration_ms : Number.POSITIVE_INFINITY;
   const most = (tookMs * CLOCK_DRIFT + CLOCK_RESOLUTION_MS) * MILLISECOND_NANOS;
   hold(trip <= most, '/round_trip_nanos', `nanoseconds, no more than the call took: ${Math.round(tookMs)} ms`, trip);
-  const isLong = trip === 0 || trip >= SHORTEST_TRIP_NANOS;
+  // Minimum nanoseconds of a round trip over a network.
+  const isLong = trip === 0 || trip >= 1000;
   hold(isLong, '/round_trip_nanos short', 'nanoseconds: no round trip takes less than a microsecond', trip);
 }
 

@@ -179,15 +179,13 @@ const OTHERS: Readonly<Record<string, readonly unknown[]>> = {
 };
 const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 
-const ONE_OF_WHERE_SLOW = 8;
-
 async function wrongFields(ex: Explorer, { writes }: World): Promise<void> {
   const wrong = [...writes.bodies].flatMap(([id, body]) =>
     placesIn(body).flatMap(({ place, value }) =>
       (OTHERS[typeOf(value)] ?? []).map((other) => ({ id, body, place, other })),
     ),
   );
-  const asked = wrong.filter((_, index) => !ex.t.session.isSlow('answer') || index % ONE_OF_WHERE_SLOW === 0);
+  const asked = wrong.filter((_, index) => !ex.t.session.isSlow('answer') || index % 8 === 0);
   if (asked.length < wrong.length)
     ex.notes.push(`answers are slow: ${asked.length} of ${wrong.length} bodies were tried`);
   const asks = asked.map(({ id, body, place, other }) =>

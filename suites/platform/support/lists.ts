@@ -118,11 +118,9 @@ export function envelopeProblems(value: unknown): string[] {
     .map(({ path, message }) => `${path === '' ? 'the list' : path} ${message}`);
 }
 
-const SEARCHED_PAGES = 20;
-
 export async function search(t: Platform, collection: string, id: string): Promise<Item | undefined> {
   const limit = LIST_LIMITS.limitMaximum;
-  for (let page = 0; page < SEARCHED_PAGES; page += 1) {
+  for (let page = 0; page < 20; page += 1) {
     const { data, has_more: more } = await getPage(t, collection, { limit, offset: page * limit });
     const item = data.find((each) => each.id === id);
     if (item !== undefined || !more || data.length === 0) return item;

@@ -42,8 +42,6 @@ export function unanswered(error: unknown): 'no answer' {
 
 export const pingCode = ({ json }: Pick<HttpResponse, 'json'>): unknown => Object(json).code;
 
-const ATTEMPTS = 3;
-
 async function isDeleted(t: Platform, device: string): Promise<boolean> {
   if (ok(await send(t, { path: `/devices/${encodeURIComponent(device)}` }))) return false;
   // A platform without a list of devices does not show which devices it has.
@@ -63,7 +61,7 @@ export function blockIfForbidden(t: Platform, response: HttpResponse): void {
 
 /** Proves that the platform serves pings, so that later refusals mean something; returns the device. */
 export async function requirePing(t: Platform): Promise<string> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+  for (let attempt = 0; attempt < 3; attempt += 1) {
     const device = await (attempt === 0 ? findDevice(t) : listedDevice(t));
     if (device === undefined) t.undecided('the platform lists no device, and none was named');
     const response = await ping(t, device, { timeout_nanos: SECOND_NANOS });

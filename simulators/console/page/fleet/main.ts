@@ -240,7 +240,6 @@ function TroubleCard({ document }: PageProps<FleetDocument>): VNode {
   <//>`;
 }
 
-const EVERY_MS = 1_000;
 const FIELDS = ['id', 'status', 'activity_status', 'error_status', 'target_status', 'release_id', 'created_at'];
 
 function RobotCard({ index, ended, onClose }: { index: number; ended: boolean; onClose(): void }): VNode {
@@ -253,7 +252,7 @@ function RobotCard({ index, ended, onClose }: { index: number; ended: boolean; o
       const seen = await runAction<RobotDetail>('robot', { index }).catch(() => undefined);
       if (closed) return;
       if (seen !== undefined) setRobot(seen);
-      timer = setTimeout(() => void look(), EVERY_MS);
+      timer = setTimeout(() => void look(), 1_000);
     };
     void look();
     return () => {

@@ -111,7 +111,8 @@ class Grid {
     context.fillStyle = this.#colours.get(letter) ?? this.#mark;
     const shape = this.#shapes.get(letter);
     const inner = side - gap - 2 * rim;
-    if (shape === undefined || inner < LEAST_SHAPE) return void context.fillRect(x + rim, y + rim, inner, inner);
+    // Minimum side of a shape, in CSS pixels; smaller cells are plain squares.
+    if (shape === undefined || inner < 4) return void context.fillRect(x + rim, y + rim, inner, inner);
     context.save();
     context.translate(x + rim, y + rim);
     context.scale(inner / 10, inner / 10);
@@ -119,9 +120,6 @@ class Grid {
     context.restore();
   }
 }
-
-/** Minimum side of a shape, in CSS pixels; smaller cells are plain squares. */
-const LEAST_SHAPE = 4;
 
 interface RobotsProps {
   document: FleetDocument;
