@@ -120,6 +120,7 @@ describe('two values', () => {
     [null, undefined, false],
     [[1, 2], [2, 1], true],
     [[1, 2], [1, 1], false],
+    [{ a: [1, 1, 2] }, { a: [1, 2, 2] }, false],
     [[1, 2], [1, 2, 3], false],
     [{}, [], false],
     [{ a: 1 }, { a: 1, b: 2 }, false],

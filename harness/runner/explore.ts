@@ -92,7 +92,16 @@ export function isSame(one: unknown, other: unknown): boolean {
     return one.normalize() === other.normalize();
   }
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other;
-  return containsValue(one, other) && containsValue(other, one);
+  const [left, right] = [one, other].map((value) => Object.entries(value)) as [
+    [string, unknown][],
+    [string, unknown][],
+  ];
+  const isAny = Array.isArray(one);
+  const isIn = ([name, value]: [string, unknown]): boolean => {
+    const at = right.findIndex(([key, candidate]) => (isAny || key === name) && isSame(value, candidate));
+    return at >= 0 && right.splice(at, 1).length > 0;
+  };
+  return isAny === Array.isArray(other) && left.every(isIn) && right.length === 0;
 }
 
 /** Ignores extra members of objects in `value`, and the order of arrays. */

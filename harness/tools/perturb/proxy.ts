@@ -156,10 +156,10 @@ async function beforeDevice(
 const [file = '', ...places] = process.argv.slice(2);
 const plan = JSON.parse(readFileSync(file, 'utf8')) as Plan;
 const restarted = existsSync(plan.trace);
-let traced = 0;
+const traced = { v: 0, a: 0 };
 const trace: Trace = (letter) => {
-  traced += 1;
-  if (traced <= 200) appendFileSync(plan.trace, letter);
+  traced[letter] += 1;
+  if (traced[letter] <= 200) appendFileSync(plan.trace, letter);
 };
 appendFileSync(plan.trace, '');
 const { api } = plan.perturbation;

@@ -45,6 +45,7 @@ it('integers in an envelope are read exactly, beyond 2^53 and beside nested memb
   expect(integerIn('{"data":{"id":1},"id":7}', 'id')).toBe(7n);
   expect(integerIn('{"data":{"id":1}}', 'id')).toBeUndefined();
   expect(integerIn('{"id":"7"}', 'id')).toBeUndefined();
+  expect(integerIn('{"id":7.0}', 'id')).toBe(7n);
   expect(integerIn('{"id":7.5}', 'id')).toBeUndefined();
   expect(integerIn('nonsense', 'id')).toBeUndefined();
 });

@@ -34,7 +34,7 @@ export const eventsOf = (t: Assertions, { frames }: { readonly frames: Iterable<
 /** Clients ignore a block without data (HTML standard, section 9.2.6). */
 export const carriesNoEvent = (frame: SseFrame): boolean => frame.data === undefined;
 
-/** Reads an integer exactly even beyond 2^53, where JSON.parse loses digits. */
+/** Reads an integer exactly even beyond 2^53, where JSON.parse loses digits, and in other forms, such as 7.0, below. */
 export function integerIn(text: string, key: string): bigint | undefined {
   const written = new Map<unknown, string>();
   let root: unknown;
@@ -46,8 +46,9 @@ export function integerIn(text: string, key: string): bigint | undefined {
   } catch {
     return undefined;
   }
-  const source = written.get(root);
-  return source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : undefined;
+  const source = written.get(root) ?? '';
+  if (/^-?\d+$/.test(source)) return BigInt(source);
+  return source !== '' && Number.isSafeInteger(Number(source)) ? BigInt(Number(source)) : undefined;
 }
 
 /** Maximum number of remembered events, and of characters in each. */
