@@ -92,7 +92,7 @@ export class BodyReader {
     let large = false;
     try {
       for await (const piece of body) {
-        // Larger bodies are read one at a time.
+        // Reads bodies above 1 MiB one at a time, to bound memory.
         if (!large && bytes.length + (piece as Buffer).length > MIB) {
           large = true;
           const before = this.#turn;

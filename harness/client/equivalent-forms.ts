@@ -26,7 +26,7 @@ const encoded = (query: string): string =>
 /** Keeps the user agent of a run with `--identify`, by which the target recognizes requests of Muster. */
 const asChromium = ({ 'user-agent': agent = '', ...headers }: Headers): Headers => ({
   ...headers,
-  // An `EventSource` sends these two.
+  // Adds two headers that Chromium sends for an `EventSource`.
   ...(headers['accept'] === 'text/event-stream' && { pragma: 'no-cache', 'cache-control': 'no-cache' }),
   [CHROMIUM_PLATFORM]: '"Linux"',
   'user-agent': agent.startsWith('muster-') ? agent : CHROMIUM_AGENT,

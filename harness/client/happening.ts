@@ -24,7 +24,7 @@ export interface RequestSeen {
   readonly headers: Readonly<Record<string, string>>;
   /** `''` for a request without a body; undefined until complete, or if unknown. */
   readonly body?: string | undefined;
-  /** Same object for all requests on the connection; always open behind a proxy. */
+  /** Same object for all requests on the connection; behind a proxy, each request has its own, which is always open. */
   readonly connection: { readonly open: boolean };
   readonly client: string;
   readonly at: number;

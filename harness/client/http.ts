@@ -176,7 +176,7 @@ export class HttpClient {
       this.recorder.received(recorded, bytes);
       recorded.duration_ms = performance.now() - exchange.started;
       this.recorder.ended(recorded);
-      // The agent can reuse the connection one turn of the event loop later.
+      // Waits one turn of the event loop, after which the agent can reuse the connection.
       if (this.#options.keepsAlive === true) await new Promise(setImmediate);
       const answer = wholeAnswer(open, bytes);
       this.recorder.happened({ kind: 'answer', asked: recorded, path: exchange.request.path, answer });
@@ -342,7 +342,7 @@ export class HttpClient {
 
   #failed({ recorded, started, over, stage, timeoutMs }: Pending, error: unknown): Error {
     recorded.duration_ms = performance.now() - started;
-    // Characters of an address in an error; the limit leaves room for the problem.
+    // Cuts the address to 300 characters, to leave room for the problem.
     const what = `${recorded.method} ${excerpt(recorded.url, 300)}`;
     if (this.signal?.aborted === true) return errorOf(error);
     const failure = over.signal.aborted

@@ -57,11 +57,14 @@ const KNOWN: readonly KnownClient[] = [
   },
 ];
 
-/** Header by which `arranged` knows a request of Chromium, as `User-Agent` may name Muster. */
+/** Header by which `arranged` recognizes a request of Chromium, because `User-Agent` may name Muster. */
 export const CHROMIUM_PLATFORM = 'sec-ch-ua-platform';
 export const CHROMIUM_AGENT =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/156.0.0.0 Safari/537.36';
-/** Order without a key; with one, Chromium sorts the lines from `sec-ch-ua-platform` to `*` by a hash table. */
+/**
+ * Order in a request without headers of a program, such as `X-API-Key`; otherwise Chromium orders the lines from
+ * `sec-ch-ua-platform` to `*` by a hash table.
+ */
 const CHROMIUM: KnownClient = {
   spelled: (name) => (name.startsWith('sec-ch-') ? name : canonical(name)),
   lines: [
@@ -88,8 +91,8 @@ export interface HeaderLine {
 }
 
 /**
- * Arranges the headers of a request as the client of its `user-agent` does. `headers` has lower-case names; `framing`
- * holds the host, what a browser says of its page and, for a body, its length or transfer coding.
+ * Arranges the headers of a request as the client of its `user-agent` does. `headers`: lower-case names. `framing`:
+ * `host`, a browser's `referer` and `origin`, and the length or transfer coding of a body.
  */
 export function arranged(headers: Record<string, string>, framing: Record<string, string>): HeaderLine[] {
   const known = CHROMIUM_PLATFORM in headers ? CHROMIUM : BY_AGENT.get(headers['user-agent'] ?? '');

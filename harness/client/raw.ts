@@ -93,7 +93,7 @@ function dechunk(bytes: Buffer): Parsed<Body> {
   const parts: Buffer[] = [];
   for (let at = 0; ; ) {
     const end = bytes.indexOf(CRLF, at);
-    // Limits incomplete size lines, too, because an endless line would fill the memory.
+    // Limits incomplete size lines, too, so that an endless line ends the exchange after 4096 bytes.
     if ((end === -1 ? bytes.length : end) - at > 4096) return 'malformed';
     if (end === -1) return undefined;
     const [written = ''] = bytes.subarray(at, end).toString('latin1').split(';');

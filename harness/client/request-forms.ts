@@ -78,7 +78,7 @@ export function curlLine(parts: CurlParts): string {
   const { body } = parts;
   const sent = body === undefined ? '' : ` with a body of ${body.length} characters`;
   const request = `${parts.method} ${parts.url}${sent}`;
-  // Time limit on an endless stream; a heartbeat comes every 30 s.
+  // Limits an endless stream to 45 s, because a heartbeat comes every 30 s.
   const seconds = parts.stream === true ? 45 : Math.max(1, Math.ceil(parts.timeoutMs / 1000));
   const words = ['curl', parts.stream === true ? '-sN' : '-s', '-i', '--max-time', String(seconds)];
   if (parts.socketPath !== undefined) words.push('--unix-socket', quote(parts.socketPath));

@@ -206,7 +206,7 @@ export class EventStream {
     return this.frames.length - this.#read;
   }
 
-  /** Throws StreamTimeout or StreamEnded. */
+  /** Throws StreamTimeout, StreamEnded, or Unfinished for a line or block above 2 MiB. */
   async next(wait: StreamWait): Promise<SseFrame> {
     const frame = await this.#until(() => this.frames.at(this.#read), wait, this.#fieldBytes);
     this.#read += 1;

@@ -83,7 +83,7 @@ export class Timeline {
   #burst(kind: BurstKind, what: string, stream?: number): void {
     const last = this.kept.findLast((mark) => mark.stream === stream && (stream !== undefined || mark.kind === kind));
     const now = this.#now();
-    // Gives frames or lines within 20 ms of each other one mark.
+    // Joins frames or lines within 20 ms of each other into one mark.
     if (last?.kind !== kind || now - (last.until_ms ?? last.at_ms) > 20) return void this.add(kind, what, stream);
     this.#count(kind);
     last.until_ms = now;

@@ -9,8 +9,8 @@ export interface Head {
 }
 
 /**
- * Rule for the end of a body. `framed`: length or last chunk, no body without either; `rest`: end of the connection
- * without either; `none`: no body.
+ * Rule for the end of a body. `framed`: the length or last chunk ends the body; without either, there is no body.
+ * `rest`: as `framed`, but without either, the end of the connection ends the body. `none`: no body.
  */
 export type BodyRule = 'framed' | 'none' | 'rest';
 

@@ -1,6 +1,5 @@
 /** Fallbacks for errors, invalid JSON and missing map entries. */
 
-/** Result of `work`, or `fallback` if `work` throws. */
 export function orElse<T>(work: () => T, fallback: T): T {
   try {
     return work();
@@ -9,7 +8,6 @@ export function orElse<T>(work: () => T, fallback: T): T {
   }
 }
 
-/** Undefined for invalid JSON. */
 export const jsonOf = (text: string | Buffer): unknown => orElse(() => JSON.parse(String(text)), undefined);
 
 /** Nesting levels and values of JSON that is read; bounds the memory of a parsed text. */

@@ -203,7 +203,7 @@ export class Changes {
     for (const wake of [...this.#waiting]) wake();
   }
 
-  /** Resolves after `withinMs` at the latest, and earlier where that is more than a timer can. */
+  /** Resolves at the next `announce`, or after `withinMs`, but after LONGEST_TIMER_MS at the latest. */
   next(withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {

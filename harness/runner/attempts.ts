@@ -11,7 +11,6 @@ export class Attempts {
   readonly #ended = new Map<string, Attempt[]>();
   readonly #underWay = new Set<Pick<Attempt, 'isAlone'>>();
 
-  /** Begins an attempt, which is under way until it is disposed of. */
   begin(): Pick<Attempt, 'isAlone'> & Disposable {
     const own = { isAlone: this.#underWay.size === 0, [Symbol.dispose]: () => void this.#underWay.delete(own) };
     for (const other of this.#underWay) other.isAlone = false;

@@ -127,7 +127,7 @@ function settle(result: CheckResult, entries: BaselineEntry[], today: string, ba
   };
 }
 
-/** Accepts the rule that only `muster watch` has of a requirement, because one baseline may serve both commands. */
+/** Accepts `<requirement>.watched`, a rule of `muster watch` alone, because one baseline may serve `check` too. */
 const isUnknown = (id: string, { ids }: Scope): boolean =>
   !ids.includes(id) &&
   !(id.endsWith('.watched') && ids.some((known) => `${known}.`.startsWith(id.slice(0, -'watched'.length))));

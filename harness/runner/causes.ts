@@ -72,8 +72,8 @@ type Grouped = Premised & { readonly requirement: { readonly id: string } };
 /**
  * Sets `consequence_of` on each finding that shares its cause with a simpler finding. Two findings share a cause if
  * - their checks decide the same requirement, or
- * - the simpler check failed, the other check depends on it, directly or through other checks, and has tolerated its
- *   deviation, if it has one, or
+ * - the simpler check failed and is a direct or indirect premise of the other check, which has tolerated the deviation
+ *   of the simpler check, if any, or
  * - their checks got the same wrong answer to the same request, apart from numbers.
  */
 export function groupByCause(results: readonly CheckResult[], checks: readonly Grouped[]): CheckResult[] {

@@ -67,7 +67,7 @@ export class FormVariation {
   #of(id: string): Form | undefined {
     const drawn = seedOf(this.#seed, `${id} in a form`) >>> 0;
     const form = EQUIVALENT_FORMS[Math.floor(drawn / 2) % EQUIVALENT_FORMS.length];
-    // Checks that fail in both forms, after which only the usual form is sent.
+    // Sends only the usual form after two checks that fail or are blocked in both forms.
     return drawn % 2 === 0 || this.#alike >= 2 || form === undefined || !this.#left.has(form) ? undefined : form;
   }
 }

@@ -57,7 +57,7 @@ export interface Plan<Context> {
 
 /** Retries of each finding, and bounds of the milliseconds for all retries together. */
 export interface Tries {
-  /** Retries; two show three of four findings that come every other time to be rare, one shows half of them. */
+  /** Retries. Of findings that occur in half of all runs, two retries reveal 3 of 4 as intermittent, one retry 2. */
   times: number;
   leastMs: number;
   mostMs: number;

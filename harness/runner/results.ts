@@ -80,7 +80,7 @@ export function presentableReport(report: Report): Report {
     target: cutTexts(target, 500) as Report['target'],
     ...(unreachable === undefined ? {} : { unreachable: shortText(unreachable, ANY) }),
     checks: report.checks.map((result) => {
-      // Omits commands if Muster has ended the target, because no command would get an answer.
+      // Omits `curl` and `script` if Muster has ended the target, because neither would get an answer.
       const { curl, script, ...rest } = result;
       return presentableResult(target.ended === true ? rest : result);
     }),

@@ -211,7 +211,7 @@ export async function runInLanes<Context>(
 
 const PUBLISHING_AT_ONCE = 4;
 
-/** Runs first the checks that may run beside others; `widthOf` says beside how many, itself included. */
+/** Runs the checks that may run beside others first. `widthOf`: number of checks that may run at once. */
 async function runLane<Context>(
   checks: readonly Check<Context>[],
   start: (check: Check<Context>) => Promise<CheckResult>,

@@ -228,7 +228,7 @@ function propertyFor<Context>(
   };
 }
 
-/** Bounds of the attempts of a check; their end aborts `signal`, and waits a moment for the last attempt. */
+/** Time limit and interruption of a check; disposal aborts `signal`, and waits up to 1 s for the last attempt. */
 function boundsOf({ signal: interrupt, limitMs }: Pick<CheckRun<never>, 'signal' | 'limitMs'>) {
   const over = new AbortController();
   const cut = Promise.withResolvers<never>();

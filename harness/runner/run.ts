@@ -128,7 +128,6 @@ export class RunListeners {
     }
   }
 
-  /** Passes the report to all listeners before it throws their errors. */
   async end(report: Report): Promise<void> {
     for (const listener of this.#listeners) {
       try {

@@ -98,7 +98,7 @@ export class Session {
   took(what: Measure, ms: number, count = 1): void {
     const recent = this.#recent(what);
     recent.push({ ms, count });
-    // More than other measurements, because agents that sync once a second publish at varying speed.
+    // Keeps more measurements of `publish`, because agents that sync once a second publish at varying speed.
     if (recent.length > (what === 'publish' ? 20 : KEPT_MEASUREMENTS)) recent.shift();
     this.#measured.set(what, recent);
   }
@@ -146,7 +146,7 @@ export class Session {
     const each = what === 'publish' && count <= TELLING_BATCH ? this.#leastMs(what) : this.typicalMs(what);
     const needed = each * count;
     const sinceStart = this.#now() - this.#startedAt;
-    // Share of `--max-time` after which checks with much work no longer start on a slow target.
+    // Milliseconds, a quarter of `--max-time`, after which checks with much work no longer start on a slow target.
     const share = 0.25 * (Number.isFinite(remainingMs) ? remainingMs + sinceStart : UNLIMITED_RUN_MS);
     const { driven, noun } = MEASURES[what];
     const slowMs = this.isSlow(what) && !driven ? share - sinceStart : Number.POSITIVE_INFINITY;
@@ -232,7 +232,7 @@ export function throttledPauseMs({ status, headers }: Throttled, attempt: number
   return pauseMs === undefined ? undefined : Math.min(Math.max(pauseMs, SHORTEST_PAUSE_MS), longestMs);
 }
 
-/** Returns a function that waits after a throttled answer, and tells whether to ask again; for at most 60 s. */
+/** Returns a function that waits after a throttled answer and resolves with true for a retry; gives up after 60 s. */
 export function throttled<A>(throttling: Throttling<A>): (answer: A) => Promise<boolean> {
   const { gate = new Gate(), quota = gate, signal, isThrottled, pauseMs, discard } = throttling;
   const deadline = performance.now() + 60_000;

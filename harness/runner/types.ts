@@ -45,7 +45,7 @@ export interface Check<Context> {
   requirement: Requirement;
   needs?: readonly Capability[];
   sharing?: Sharing;
-  /** True if the check waits for seconds; `--fast` leaves it out. `beside`: it ends after all checks beside it. */
+  /** True if the check waits for seconds; `--fast` leaves it out. `beside`: may wait for the end of other checks. */
   slow?: boolean | 'beside';
   /** True if the check needs no answer of the target, e.g. a check of the discovery file. */
   runsWhenUnreachable?: boolean;
@@ -240,11 +240,11 @@ export interface CheckResult extends Partial<Finding> {
   /** Last lines of the target's standard error, if the check did not pass. */
   stderr?: string;
   in_profile?: true;
-  /** Counts of observations by name: `requests`, `events`, `inputs`, and names that the check defines. */
+  /** Counts of observations by name, e.g. `requests` or `events`, of a check that passed or saw too little. */
   saw?: Readonly<Record<string, number>>;
   /** Option or profile that lets this warning fail the run, e.g. `--fail-on should`. */
   fails_by?: string;
-  /** A bug in Muster blocked the check; the exit code is 3. */
+  /** A bug in Muster blocked the check; the exit code is 3, or 1 if a requirement failed. */
   fault?: true;
   rate?: Rate;
   observations?: string[];

@@ -19,7 +19,7 @@ const SHORTEST_WAIT_MS = 1000;
 const KNOWN_AFTER = 5;
 /** Factor on a target of known speed, before a timeout; on slow targets, an answer took up to 9 times the slowest. */
 const KNOWN_FACTOR = 50;
-/** Shares of the patience: 9 times the slowest wait for the reference under load, and 5 times the slowest replay. */
+/** Shares of the patience: of 10 s, 9 times the slowest wait for the loaded reference, 5 times its slowest replay. */
 const KNOWN_SHARES = { usual: 1 / 2, alike: 1 / 8 };
 
 export const WAIT_POLICIES = {

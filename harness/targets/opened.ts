@@ -216,7 +216,7 @@ export async function whySilent(
   const asking = http.with({ timeoutMs: withinMs, signal: over.signal });
   const answered = requests.map((request) =>
     asking.request(request).catch((error: unknown) => {
-      // Ends the run at the first request for errors that every check would repeat.
+      // Rethrows errors that every check would repeat; any other error counts as an answer.
       if ([NoAnswerInTime, Unreachable, Unfinished].some((kind) => error instanceof kind)) throw error;
     }),
   );

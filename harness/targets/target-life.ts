@@ -178,7 +178,6 @@ export class TargetLife {
       ),
     );
     const ms = Math.round(runningMs() - since);
-    // Counts as a standstill of the target only if the simplest request took 100 ms or more.
     if (answered !== undefined || ms < 100) return undefined;
     this.#metStill.add(id);
     return new Standstill(`the target stood still: it answered nobody for ${ms} ms more`);

@@ -100,7 +100,6 @@ function entryIn(entry: Fields, numbers: Map<string, number>, isOwn: boolean) {
     /** Milliseconds until the complete answer; 0 if unknown. */
     time: Math.max(0, Number(entry['time'] ?? 0) || 0),
     connection,
-    /** True if the HAR names the connection. */
     isNamed: name !== undefined,
     method,
     target: url.pathname + url.search,

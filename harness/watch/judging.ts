@@ -228,7 +228,7 @@ export class TrafficJudge {
   }
 
   #keepIn(kept: Set<string>, secret: string): void {
-    // Masks 20 credentials in every encoding, and further ones only unencoded.
+    // Masks 20 credentials of each set in every encoding, and further ones only unencoded.
     if (kept.size >= 20 || secret.length > 1000 || kept.has(secret)) return;
     kept.add(secret);
     this.redactor.add(secret);
@@ -281,7 +281,7 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 const FORWARDING = ['via', 'forwarded', 'x-forwarded-for'];
 const IDENTITY = ['user-agent', 'x-api-key', 'authorization', ...FORWARDING];
 
-/** Caches by header object, because equal headers are the same object. */
+/** Caches by header object, because equal headers are usually the same object. */
 function readOnce<T extends object>(read: (fields: Pairs) => T): (fields: Pairs) => T {
   const known = new WeakMap<Pairs, T>();
   return (fields) => madeOnce(known, fields, () => read(fields));

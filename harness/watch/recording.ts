@@ -145,7 +145,6 @@ export function withoutSecrets(traffic: Traffic, redactor: TrafficRedactor): Tra
 const headersWithout = (headers: Pairs, redactor: TrafficRedactor): Pairs =>
   headers.map(([name, value]) => [name, redactor.header(name, value)]);
 
-/** Fields of an event beside its data. */
 const PLAIN_FIELDS = new Set(['id', 'event', 'retry']);
 
 /** Masks all fields outside PLAIN_FIELDS as data, because a server may send lines of its JSON without `data:`. */

@@ -38,7 +38,6 @@ export function failing(
   return { check: declared(id, options, body, level), seen };
 }
 
-/** Answer whose path and body are both `text`. */
 export const answered = (text: string): Happening => ({
   kind: 'answer',
   asked: { method: 'GET', url: `http://target/${text}`, duration_ms: 1, curl: `curl http://target/${text}` },

@@ -169,7 +169,6 @@ export class CheckControl extends Control implements TargetHooks {
     const why = this.#agent.untrue.get(name);
     if (why !== undefined) throw new ControlError(`control ${name}: not called again: ${why}`);
     const late = this.#agent.late.get(name) ?? 0;
-    // Fails at once after two late calls in a row of the same name.
     if (late >= 2)
       throw new ControlLate(`control ${name}: not called again, as it did not answer the last ${late} times`);
     // Milliseconds for a call after a late one; the slowest call of the reference took 1750 under load.

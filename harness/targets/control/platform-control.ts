@@ -287,7 +287,6 @@ export class PlatformControl extends Control {
     let retriesSince: number | undefined;
     const failed = ({ error_status: error }: Deployment): boolean => {
       if (error === 'retrying') retriesSince ??= performance.now();
-      // Stops waiting for a failure after 10 s of retries.
       if (retriesSince !== undefined && performance.now() - retriesSince > 10_000) {
         this.#onlyRetries = true;
         throw new ControlRefused(ONLY_RETRIES);

@@ -44,7 +44,6 @@ export const HEAD = {
   ...{ address: 'https://api.example.com/beta', started_at: '2026-11-26T10:00:00.000Z' },
 };
 
-/** Records `traffic` to a file, `times` times; the recording begins a new part at `limit` bytes. */
 export function recordedTo(path: string, { limit = 1_000_000, times = 1, traffic = TRAFFIC } = {}): string {
   const redactor = new TrafficRedactor([SECRET]);
   const recording = recordTo({ path, limit, head: HEAD, redactor, trouble: (why) => expect.fail(why) });
