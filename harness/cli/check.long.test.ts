@@ -3,6 +3,7 @@ import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { validate } from 'ctrf';
 import { afterAll, expect, test } from 'vitest';
+import { unwillingControl } from '../../simulators/defects/controls.ts';
 import { referenceBehaviour } from '../../simulators/device/index.ts';
 import { robot } from '../../simulators/device/testing/robot.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
@@ -55,6 +56,24 @@ test('exit code 1: a MUST fails, and every report shows it', async () => {
   expect(await junitProblems(text('junit'))).toEqual([]);
   expect(validate(JSON.parse(text('ctrf')))).toMatchObject({ valid: true });
 });
+
+test('a control that crashes is told once, before the finding of the agent and apart from it', async () => {
+  await using agent = await robot({ behaviour, control: { path: at('rig.sock') }, heartbeatMs: 2000 });
+  const deed = (call: string) => (call === 'remove' ? 'fail' : 'forward');
+  await using rig = await unwillingControl({ name: 'x', summary: '', deed }, at('rig.sock'), {
+    path: at('front.sock'),
+  });
+  const only = ['--only', 'device.deployment.*', '--only', 'device.events.types*'];
+  const words = typed`check device --socket ${agent.socket} --control ${rig.address} --fast ${only}`;
+  const { code, stdout } = await muster(...words, '--report', 'pretty', '--report', `json=${at('rig.json')}`);
+  const reasons = reportIn(at('rig.json')).checks.filter(({ outcome }) => outcome === 'blocked');
+  expect(reasons.filter(({ reason }) => reason?.includes('KeyError')).length).toBeGreaterThan(1);
+  expect(stdout.match(/KeyError/g)).toHaveLength(1);
+  expect(stdout).toMatch(
+    /Blocked \d+\n {2}control POST .*remove answered 500: Traceback.*\nFailed: a MUST does not hold 2\n/s,
+  );
+  expect(code).toBe(1);
+}, 600_000);
 
 test('read_only of a target file leaves out a check that writes', async () => {
   await using platform = await simulatePlatform({ devices: 3, mqtt: false });

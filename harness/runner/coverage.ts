@@ -45,7 +45,8 @@ export function coverageOf(
     const alike = [...Map.groupBy(members, ({ because }) => because).values()];
     const [[first] = []] = alike.toSorted((a, b) => b.length - a.length);
     const { because, ...one } = first as Reason;
-    const why = verbAgreeing(one.why, members.length) + (because === undefined ? '' : ` (${because})`);
+    const agreeing = members.length > 1 ? one.why : one.why.replace(/^(need|rest)\b/, '$1s').replace(/^are\b/, 'is');
+    const why = agreeing + (because === undefined ? '' : ` (${because})`);
     return { checks: members.length, ...one, why };
   });
   return {
@@ -79,9 +80,6 @@ export function decidedProfile({ checks }: Pick<Suite<never>, 'checks'>, report:
   const names = PROFILES[api].map(({ name }) => name);
   return names.slice(0, names.indexOf(profile)).findLast(isDecided);
 }
-
-const verbAgreeing = (why: string, count: number): string =>
-  count === 1 ? why.replace(/^(need|rest)\b/, '$1s').replace(/^are\b/, 'is') : why;
 
 type Reason = Omit<Undecided, 'checks'> & { because?: string };
 

@@ -61,7 +61,11 @@ export class FormVariation {
       this.found.set(id, form);
       return { result: { ...first, expected } };
     }
-    return { result: { ...usual, ...formObservation(usual, form, first) } };
+    const { observations = [], observed = [] } = usual;
+    const how = isFinding(first) ? 'does not hold' : first.outcome;
+    const choice = { name: `asked ${form.name}`, value: `${how}: ${first.actual ?? first.reason ?? ''}` };
+    const told = { observations: [...observations, ...choicesInWords([choice])], observed: [...observed, choice] };
+    return { result: { ...usual, ...told } };
   }
 
   #of(id: string): Form | undefined {
@@ -77,9 +81,3 @@ const counts = (first: CheckResult, { promise }: Form): boolean =>
   isFinding(first) && (promise !== undefined || first.expected === GOES_ON);
 
 const isRight = ({ outcome }: CheckResult): boolean => outcome === 'pass' || outcome === 'not_applicable';
-
-function formObservation({ observations = [], observed = [] }: CheckResult, form: Form, first: CheckResult) {
-  const how = isFinding(first) ? 'does not hold' : first.outcome;
-  const choice = { name: `asked ${form.name}`, value: `${how}: ${first.actual ?? first.reason ?? ''}` };
-  return { observations: [...observations, ...choicesInWords([choice])], observed: [...observed, choice] };
-}

@@ -105,6 +105,7 @@ async function retryFindings<Context>(
   const retry = async (finding: CheckResult): Promise<CheckResult> => {
     using own = attempts.begin();
     const fresh = session.forRetry();
+    fresh.sought = finding.requirement_id;
     for (const { check: other } of plan.checks)
       if (other.deviation !== undefined && finding.allowed_for?.includes(other.deviation.name) === true)
         fresh.deviations.set(other.deviation, other.requirement.id);

@@ -55,6 +55,8 @@ export class Session {
   isSmall = false;
   others: Promise<unknown> = Promise.resolve();
   silentAfterMs = 0;
+  /** Id of the requirement whose finding a retry looks for. */
+  sought: string | undefined;
   readonly #facts = new Map<unknown, unknown>();
   readonly #gates: Map<string, Gate>;
   readonly #quiet = new Set<Promise<void>>();
@@ -122,10 +124,14 @@ export class Session {
     return this.#lastBatch() !== undefined;
   }
 
+  get sinceStartMs(): number {
+    return this.#now() - this.#startedAt;
+  }
+
   /** True if the target is slow in one of `measures`; without `measures`, if it is slow in any or the run is late. */
   isSlow(...measures: readonly Measure[]): boolean {
     // Milliseconds after which a run is late, so that checks do less work.
-    if (measures.length === 0 && this.#now() - this.#startedAt > 80_000) return true;
+    if (measures.length === 0 && this.sinceStartMs > 80_000) return true;
     const asked = measures.length === 0 ? (Object.keys(MEASURES) as Measure[]) : measures;
     return asked.some((what) => this.typicalMs(what) >= MEASURES[what].slowMs);
   }
@@ -145,11 +151,10 @@ export class Session {
   whyTooMuch(what: Measure, count: number, remainingMs: number): string | undefined {
     const each = what === 'publish' && count <= TELLING_BATCH ? this.#leastMs(what) : this.typicalMs(what);
     const needed = each * count;
-    const sinceStart = this.#now() - this.#startedAt;
     // Milliseconds, a quarter of `--max-time`, after which checks with much work no longer start on a slow target.
-    const share = 0.25 * (Number.isFinite(remainingMs) ? remainingMs + sinceStart : UNLIMITED_RUN_MS);
+    const share = 0.25 * (Number.isFinite(remainingMs) ? remainingMs + this.sinceStartMs : UNLIMITED_RUN_MS);
     const { driven, noun } = MEASURES[what];
-    const slowMs = this.isSlow(what) && !driven ? share - sinceStart : Number.POSITIVE_INFINITY;
+    const slowMs = this.isSlow(what) && !driven ? share - this.sinceStartMs : Number.POSITIVE_INFINITY;
     const left = Math.max(0, Math.min(remainingMs, slowMs));
     // Milliseconds of work that a check may do even without time left.
     if (needed < 200 || needed <= left) return undefined;

@@ -184,7 +184,7 @@ export async function unwillingControl({ deed }: UnwillingControl, behind: strin
       forward,
       late: (body) => delay(2000).then(() => forward(body)),
       refuse: () => send(409, '{"error":{"code":"unwilling","params":{},"message":"not now"}}'),
-      fail: () => send(500),
+      fail: () => send(500, `Traceback (most recent call last):\nKeyError: '${path}'`),
       garbage: () => send(200, '{"id": "dpl_'),
       hang: () => {},
       miscount: (body) => forward(body, miscounted),

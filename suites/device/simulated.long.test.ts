@@ -28,6 +28,22 @@ it('finds a stream that ends after its first heartbeat, where one takes six seco
   expect(report.checks).toMatchObject([{ outcome: 'fail' }, { id: 'device.events.long-lived.beside' }]);
 });
 
+it('an exploration leaves out what repeats a finding, and decides the rest', async () => {
+  const behaviour = deviceDefect('frame-payload-only').behaviour(referenceBehaviour);
+  await using started = await startRobot({ fresh: true, behaviour });
+  const only = [
+    'device.deployment.current.oracle',
+    'device.events.replay.complete.sequences',
+    'device.events.concurrent',
+  ];
+  const { checks } = await runDeviceSuite(started.place, { fast: true, only, patienceMs: 2000 });
+  const [deploying, replaying, repeated] = only.map((id) => checks.find((check) => check.id === id));
+  expect([deploying, replaying, repeated].map((check) => check?.outcome)).toEqual(['pass', 'pass', 'fail']);
+  expect(replaying?.saw?.['publications']).toBeGreaterThan(500);
+  // Each deployment waits a second in vain; without a bound there are more than 60.
+  expect(deploying?.saw?.['deployments']).toBeLessThan(40);
+});
+
 const announceBy = (name: string) => deviceDefect(name).behaviour(referenceBehaviour).deployments.announce;
 
 function filesRemovedLate(): DeploymentBehaviour['files'] {

@@ -6,7 +6,7 @@ import { systemClock } from '../../../simulators/common/clock.ts';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { chunk, frame } from '../../../simulators/device/behaviour.ts';
 import { simulateDevice } from '../../../simulators/device/index.ts';
-import { eventLine, type StoredEvent } from '../../../simulators/device/log/line.ts';
+import { eventLine } from '../../../simulators/device/log/line.ts';
 import { fillerEvents } from '../../../simulators/device/state/deployment-store.ts';
 import { type Figure, figureAgainstFloor, inTurns, median } from '../measure/figure.ts';
 import { serveTask, Task } from '../measure/process.ts';
@@ -49,7 +49,10 @@ async function rawSockets(path: string): Promise<number> {
   await using clients = new Task<typeof tasks>(import.meta.url);
   await clients.call('connect', path);
   while (sockets.length < SUBSCRIBERS) await turn();
-  const bytes = chunk(Buffer.from(fillerLines(100, 1).map(frame).join('')));
+  const lines = fillerEvents(100, 1, systemClock).map(({ type, data }) =>
+    eventLine(101, type, '2026-01-01T00:00:00.000Z', data),
+  );
+  const bytes = chunk(Buffer.from(lines.map(frame).join('')));
   const rate = await framesPerSecond(clients, bytes.length, async () => {
     for (let at = 0; at < EVENTS; at += 1) {
       for (const socket of sockets) socket.write(bytes);
@@ -94,11 +97,6 @@ async function framesPerSecond(
   await read;
   return (EVENTS * SUBSCRIBERS * SHARE_COUNTED * 1_000) / (performance.now() - started);
 }
-
-const fillerLines = (from: number, count: number): StoredEvent[] =>
-  fillerEvents(from, count, systemClock).map(({ type, data }, at) =>
-    eventLine(from + at + 1, type, '2026-01-01T00:00:00.000Z', data),
-  );
 
 let total = 0;
 let from = 0;

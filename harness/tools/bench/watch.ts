@@ -111,7 +111,8 @@ async function requestsPerSecond(port: number): Promise<number> {
 async function latency(): Promise<Figure> {
   await using server = new Task<typeof tasks>(import.meta.url);
   const origin = await server.call('serve');
-  const bare = await bareSlowest(origin);
+  await using relay = new Task<typeof tasks>(import.meta.url);
+  const bare = await slowest(origin, await relay.call('relay', origin));
   await using watch = watching(origin);
   const { url } = await watch.ready<{ url: string }>();
   const { direct, through } = await slowest(origin, Number(new URL(url).port));
@@ -123,11 +124,6 @@ async function latency(): Promise<Figure> {
   // Maximum direct latency of a valid result: a busier machine hides small additions.
   if (direct <= 3) return figure;
   return { ...figure, value: Number.NaN, met: false, why: `this machine is too busy to tell: ${why}` };
-}
-
-async function bareSlowest(origin: number): ReturnType<typeof slowest> {
-  await using relay = new Task<typeof tasks>(import.meta.url);
-  return await slowest(origin, await relay.call('relay', origin));
 }
 
 async function slowest(origin: number, port: number): Promise<{ direct: number; through: number }> {

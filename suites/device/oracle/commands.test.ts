@@ -313,6 +313,23 @@ it('times may be of an hour ago from an agent whose answers are dated an hour ag
   expect(found).toBeUndefined();
 });
 
+it('a wrong time that is known ends no sequence, and is found again when it is sought', async () => {
+  const behaviour = deviceDefect('envelope-time-an-hour-ago').behaviour(referenceBehaviour);
+  const found = new Map<string, NonNullable<Awaited<ReturnType<Life['departureIn']>>>>();
+  const run = async (real: Reality) => {
+    const life = new Life(real.t, real.streams, found);
+    const first = (await life.departureIn([publishSome(1)])) ?? expect.unreachable();
+    found.set(first.departure.id, first);
+    const [again, sought] = [
+      await life.departureIn([publishSome(2), readCurrent()]),
+      await life.departureIn([publishSome(1)], first.departure),
+    ];
+    return [first, again, sought].map((one) => one?.departure.id);
+  };
+  const id = 'device.events.envelope';
+  expect(await departureIn(run, behaviour)).toEqual([id, undefined, id]);
+});
+
 it('staying streams are opened anew before they hold more than Muster reads', async () => {
   const pad = 'x'.repeat(2 ** 19);
   const longer = (event: StoredEvent): StoredEvent => rewritten(event, (envelope) => ({ ...envelope, pad }));

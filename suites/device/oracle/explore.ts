@@ -82,12 +82,9 @@ async function explored(t: Device): Promise<Explored> {
   }
   const exploring = explore(t);
   t.session.set(EXPLORED, exploring);
-  try {
-    return await exploring;
-  } catch (error) {
-    t.session.set(EXPLORED, undefined);
-    throw error;
-  }
+  // Lets the next check explore again after a cut-off.
+  exploring.catch(() => t.session.set(EXPLORED, undefined));
+  return await exploring;
 }
 
 const MOST_FINDINGS = 9;
@@ -96,8 +93,8 @@ const MOST_FINDINGS = 9;
  * 200 s of 20 minutes, a fast device 2 s.
  */
 const EXPLORING_SHARE = 0.4;
-/** Number of repeated findings that ends an exploration; without it, a defect in every sequence repeats 40 times. */
-const MOST_REPEATED = 15;
+/** Share of the run's time so far, and least milliseconds, after which commands that repeat findings are left out. */
+const REPEATING = { share: 1 / 6, leastMs: 1500 };
 /** Milliseconds with `--runs 1` after which no random sequence starts; at most half of the check's time. */
 const DRAWING_MS = 10_000;
 const MOST_TRIES = 3;
@@ -113,11 +110,15 @@ async function explore(t: Device): Promise<Explored> {
   const started = runningMs();
   const directedMs = EXPLORING_SHARE * t.runTimeLeftMs();
   const drawingMs = Math.min(DRAWING_MS * Math.max(1, t.runs), t.checkTimeLeftMs() / 2);
-  let repeated = 0;
-  const isOver = (isDirected: boolean): boolean => {
-    const ms = isDirected ? directedMs : drawingMs;
-    return repeated >= MOST_REPEATED || result.found.size >= MOST_FINDINGS || runningMs() - started > ms;
-  };
+  const repeating = new Set<string>();
+  let repeatedMs = 0;
+  const mayRepeatMs = (): number =>
+    Math.max(REPEATING.leastMs, REPEATING.share * (t.session.sinceStartMs - repeatedMs));
+  const isOver = (isDirected: boolean): boolean =>
+    result.trouble !== undefined ||
+    result.found.size >= MOST_FINDINGS ||
+    result.found.get(t.session.sought ?? '')?.departure.isShould === false ||
+    runningMs() - started > (isDirected ? directedMs : drawingMs);
   try {
     await withStreams(counting, async (streams) => {
       const life = new Life(counting, streams, result.found);
@@ -125,13 +126,18 @@ async function explore(t: Device): Promise<Explored> {
         // Drops the command that failed, because its failure hides later failures.
         let left = commands;
         for (let tries = isDirected ? MOST_TRIES : 1; tries > 0 && !isOver(isDirected); tries -= 1) {
+          if (repeatedMs > mayRepeatMs()) left = left.filter(({ text }) => !repeating.has(kindOf(text)));
+          const began = runningMs();
           const found = await life.departureIn(left);
           counting.saw('sequences');
           if (found === undefined) break;
           const culprit = found.commands.at(-1);
           left = left.filter((command) => command !== culprit);
           if (result.found.get(found.departure.id)?.departure.isShould === false) {
-            repeated += 1;
+            repeatedMs += runningMs() - began;
+            repeating.add(kindOf(culprit?.text ?? ''));
+            if (repeatedMs > 2 * mayRepeatMs())
+              result.trouble = new TooLittleSeen('the exploration ended, because findings repeated for too long');
             continue;
           }
           result.found.set(found.departure.id, found);
@@ -145,10 +151,11 @@ async function explore(t: Device): Promise<Explored> {
   }
   if (result.found.size >= MOST_FINDINGS)
     result.trouble ??= new TooLittleSeen(`the exploration ended after ${MOST_FINDINGS} findings`);
-  if (repeated >= MOST_REPEATED)
-    result.trouble ??= new TooLittleSeen(`the exploration ended after ${MOST_REPEATED} repeated findings`);
   return result;
 }
+
+/** E.g. `publish()` of `publish(5)`. */
+const kindOf = (text: string): string => text.replaceAll(/\{.*|\d+/gs, '');
 
 const isSame = (one: Departure, other: Departure): boolean => one.id === other.id && one.isShould === other.isShould;
 
@@ -175,6 +182,7 @@ export class Life {
         await this.#real.openStaying(last);
       }
       const real: Reality = this.#real;
+      real.known = known === undefined ? this.#found : new Map();
       if (real.clients.some(({ subscription }) => subscription.holdsMuch)) {
         await real.closeAll();
         await real.openStaying(real.ledger.closed);

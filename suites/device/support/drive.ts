@@ -95,9 +95,7 @@ function makeProbe(t: Device, graceMs = 0): Probe {
       if (probe.isSent) return;
       probe.isSent = true;
       publishUnread(t, 1).then(
-        ({ last }) => {
-          probe.id = last;
-        },
+        ({ last }) => (probe.id = last),
         // A failure of control proves nothing about the awaited event.
         () => {},
       );

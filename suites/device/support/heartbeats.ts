@@ -65,9 +65,7 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
   const openMs = (): number => performance.now() - stream.openedAt;
   const streams = session.get(OPEN_STREAMS);
   let areOver = false;
-  void session.others.finally(() => {
-    areOver = true;
-  });
+  void session.others.finally(() => (areOver = true));
   const isOver = (): boolean => streams.isScarce || (areOver && openMs() > session.silentAfterMs);
   try {
     watch.readActivity();

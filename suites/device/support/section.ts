@@ -25,10 +25,8 @@ function watchedControl(control: Control, { session, info }: Pick<Device, 'sessi
         throw error;
       });
       declarations.worked(capability);
-      if (call.name === 'publish') {
-        const { first_id } = answer as ControlPublished;
-        session.get(PUBLISHED).push({ first: BigInt(first_id), count: call.count });
-      }
+      if (call.name === 'publish')
+        session.get(PUBLISHED).push({ first: BigInt((answer as ControlPublished).first_id), count: call.count });
       if (call.name !== 'compact') return answer;
       const earliest = BigInt((answer as ControlCompacted).earliest_id);
       const left = session.get(PUBLISHED).filter(({ first }) => first >= earliest);
