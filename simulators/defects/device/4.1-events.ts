@@ -2,6 +2,7 @@ import { isEventType } from '../../../harness/contract/enums.ts';
 import type { StoredEvent } from '../../device/log/line.ts';
 import {
   answered,
+  asksForEvents,
   choosing,
   type DeviceChanges,
   defect,
@@ -27,6 +28,7 @@ const typesReadAs = (name: string, summary: string, read: (raw: string) => strin
     };
   });
 
+const HEADER = ['device.events.header-cursor'];
 const AFTER_WINS = ['device.events.after-wins'];
 const cursorOfBoth = (choose: (...cursors: number[]) => number): DeviceChanges => ({
   stream: ({ chooseCursor }) => ({
@@ -155,12 +157,29 @@ export const defects = [
   defect('header-ignored', 'Ignores Last-Event-ID.', ['device.events.header-cursor', 'device.events.client'], {
     stream: ({ chooseCursor }) => ({ chooseCursor: ({ after }) => chooseCursor({ after, lastEventId: undefined }) }),
   }),
-  defect('header-in-lower-case', 'Knows Last-Event-ID in lower case alone.', ['device.events.header-cursor'], {
+  defect('header-in-lower-case', 'Knows Last-Event-ID in lower case alone.', HEADER, {
     http: onRequest(({ rawHeaders, headers }) => {
       if (!rawHeaders.includes('last-event-id')) delete headers['last-event-id'];
     }),
   }),
-  defect('header-inclusive', 'Repeats the event that Last-Event-ID names.', ['device.events.header-cursor'], {
+  defect('header-needs-close', 'Ignores Last-Event-ID unless the request has Connection: close.', HEADER, {
+    http: onRequest(({ headers }) => {
+      if (headers.connection !== 'close') delete headers['last-event-id'];
+    }),
+  }),
+  defect('stream-needs-accept', 'Answers 406 unless Accept is text/event-stream alone.', HEADER, {
+    http: onSome(
+      (request, response) =>
+        asksForEvents(request) && request.headers.accept !== 'text/event-stream' && answered(response, 406),
+    ),
+  }),
+  defect('stream-refuses-gzip', 'Answers 406 to a request for events with gzip in Accept-Encoding.', HEADER, {
+    http: onSome(
+      (request, response) =>
+        asksForEvents(request) && /gzip/.test(String(request.headers['accept-encoding'])) && answered(response, 406),
+    ),
+  }),
+  defect('header-inclusive', 'Repeats the event that Last-Event-ID names.', HEADER, {
     stream: choosing((cursor, { after }) =>
       typeof cursor === 'number' && after.length === 0 ? Math.max(0, cursor - 1) : cursor,
     ),

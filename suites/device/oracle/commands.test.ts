@@ -217,7 +217,13 @@ it.for([
 );
 
 it('events come on streams with types that open in a burst', async () => {
-  const found = await departureIn((real) => burstIntoReplay(30, 4, 4, 0).run(real), losing(99), undefined, 95);
+  const session: DeviceBehaviour['stream']['session'] = ({ filter }) => {
+    const past = (events: readonly StoredEvent[]) =>
+      filter === undefined ? events : events.filter(({ id }) => id <= 95);
+    return { replay: past, live: past };
+  };
+  const behaviour = behaviourWith({ stream: { session } });
+  const found = await departureIn((real) => burstIntoReplay(30, 4, 4, 0).run(real), behaviour, undefined, 95);
   expect(found).toMatchObject({ id: 'device.events.types' });
 });
 
