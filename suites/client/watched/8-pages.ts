@@ -98,7 +98,7 @@ const nextRule = walks(() => {
     const isOther = page.request.connection !== before.request.connection;
     // Maximum number of clients that read a list in turns on their own connections, an equal step apart.
     const mayBeOthers = isOther && Number.isInteger(turns) && turns <= 4;
-    // The rules about limits judge a step by the requested limit.
+    // Allows a step by the requested limit, which other rules judge.
     const isStray = step % before.limit !== 0 && step !== before.asked && !mayBeOthers;
     state.times = isStray ? (step === state.step ? state.times + 1 : 1) : 0;
     state.step = step;

@@ -230,7 +230,7 @@ function compared(one: Shown, other: Shown, order: string): number {
   const [term = '', ...further] = order.split(',');
   const [field = '', direction = 'desc'] = term.split(':');
   const isTime = field.endsWith('_at');
-  // Drops the prefix of an id unless a number follows, whose order may be by value; such ids are not compared.
+  // Strips the prefix of an id; an id of digits keeps it, and so counts as equal, because it may be ordered by value.
   const [left, right] = [one, other].map(({ [field]: value }) =>
     field === 'id' ? String(value).replace(/^.*_(?=.*[a-z])/, '') : value,
   );
