@@ -35,7 +35,6 @@ const shuffled = process.argv.some((word) => word.startsWith('--sequence.shuffle
 // Shares the compile cache of Node between workers and child processes, which halves the time to start.
 process.env['NODE_COMPILE_CACHE'] ??= new URL('../node_modules/.cache/muster', import.meta.url).pathname;
 
-// Keeps the state of tests out of the user's home.
 process.env['XDG_STATE_HOME'] = new URL('../node_modules/.cache/muster-state', import.meta.url).pathname;
 
 const FOLDERS = ['harness', 'simulators', 'suites', 'fixtures'];
@@ -48,7 +47,6 @@ const long = (name: string, files: string) => ({
 export default defineConfig(({ mode }) => ({
   root: ROOT,
   test: {
-    // Milliseconds after which a test counts as hanging.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     pool: 'forks',

@@ -101,7 +101,7 @@ export const planOptions = {
 export type PlanArguments = OptionsOf<typeof commonOptions> &
   Partial<OptionsOf<typeof planOptions>> & { readonly target?: string | undefined };
 
-/** Number of inputs, three times as many for a certificate; a release needs one such run, so it may take longer. */
+/** Factor for the number of inputs; 3 by default for a certificate, because one run for a release may take longer. */
 export const runsOf = ({ runs, certificate }: Pick<PlanArguments, 'runs' | 'certificate'>): number | undefined =>
   runs ?? (certificate === undefined ? undefined : 3);
 
@@ -110,7 +110,6 @@ export const isReadOnly = (args: Pick<PlanArguments, 'read-only' | 'profile'>): 
 
 const OF_EVERY_RUN: readonly string[] = ['profile', 'requirements', 'patience'];
 
-/** Keeps options of the target such as `--socket`, and drops options of a single run such as `--only`. */
 export const targetOnly = (options: GivenOptions): GivenOptions =>
   Object.fromEntries(
     Object.entries(options).filter(([name]) => OF_EVERY_RUN.includes(name) || !Object.hasOwn(commonOptions, name)),

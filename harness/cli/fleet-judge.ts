@@ -133,7 +133,6 @@ export class FleetJudge implements AnswerJudge {
 const LONGEST = 500;
 const short = (text: string): string => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`);
 
-/** Whole connection with one request and its answer, as the judge expects. */
 function trafficOf(of: Exchange, exchange: number, base: string): Traffic[] {
   const { at, ms, method, path, headers, status, answered, sent, body } = of;
   const end = at + ms;

@@ -68,10 +68,10 @@ async function runLine(
   return { how, code, wrote: last.filter((text) => text !== '').join('\n'), leftBehind: group.leftBehind };
 }
 
-/** Milliseconds of the timeout after a fast first run; a slow first run raises the timeout. */
+/** Least time limit of a test run in milliseconds; TIMES_THE_FIRST times the first run, if that takes longer. */
 const LEAST_TIMEOUT_MS = 10_000;
 const TIMES_THE_FIRST = 5;
-/** Subjects after which the tests must pass on the correct server again, to find flaky tests early. */
+/** Number of subjects after which the tests must pass on the correct server again, to find flaky tests early. */
 const GUARD_EVERY = 25;
 
 export interface MutateOptions {
@@ -130,7 +130,7 @@ export async function runMutation(world: SubjectSource, options: MutateOptions):
   const ofFaithful = Math.ceil(count / GUARD_EVERY) + (jobs > 1 ? jobs : 0);
   const expectedMs = count === 0 ? 0 : ((count + ofFaithful) * first.durationMs) / jobs;
   listener.onBegin({ first, timeoutMs: testTimeoutMs, count, jobs, expectedMs });
-  // Long, because a slow variant is correct.
+  // Gives a variant at least 60 s by default, because a slow variant is correct.
   const onVariant = options.testTimeoutMs ?? Math.max(testTimeoutMs, 60_000);
   const run: Running['run'] = (server, kind) =>
     runTests(server, options, kind === 'variant' ? onVariant : testTimeoutMs);

@@ -26,7 +26,7 @@ export function bySection(checks: readonly CheckResult[]): SectionGroup[] {
     }));
 }
 
-/** Puts checks together that are blocked for reasons which differ in ids or numbers alone. */
+/** Groups checks of an outcome by reason, largest first; blocked checks of a group may differ in ids or numbers. */
 export function byReason(checks: readonly CheckResult[], outcome: Outcome): [reason: string, ids: string[]][] {
   const groups = Map.groupBy(
     checks.filter((check) => check.outcome === outcome),

@@ -47,5 +47,5 @@ function pointOf(check: CheckResult): Point {
   }
 }
 
-/** Escapes TAP's special characters `\` and `#`. */
+/** Text on one line, with TAP's special characters `\` and `#` escaped. */
 const line = (text: string): string => writable(text).replaceAll(/\s+/g, ' ').replaceAll(/[\\#]/g, '\\$&').trim();

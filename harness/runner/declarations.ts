@@ -1,6 +1,5 @@
 import { CAPABILITY_MEANINGS, type Capability } from '../contract/capabilities.ts';
 
-/** Declared and observed value of a target, as in the JSON report. */
 export interface Declaration {
   name: string;
   declared: string;

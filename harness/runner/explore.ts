@@ -157,7 +157,6 @@ export class Draw {
 
 export type Cell = Readonly<Record<string, string>>;
 
-/** Counts tries of each combination of values, e.g. of operation, version and key. */
 export class Cells {
   readonly #cells = new Map<string, number>();
   readonly #pairs = new Set<string>();

@@ -55,9 +55,9 @@ export interface Plan<Context> {
   shrinkMs: number;
 }
 
-/** Retries of each finding, and bounds of the milliseconds for all retries together. */
+/** `leastMs`, `mostMs`: bounds of the milliseconds for all retries of a run together. */
 export interface Tries {
-  /** Retries. Of findings that occur in half of all runs, two retries reveal 3 of 4 as intermittent, one retry 2. */
+  /** Retries of a finding. Two reveal 3 of 4 findings that occur in half of all runs as intermittent, one reveals 2. */
   times: number;
   leastMs: number;
   mostMs: number;
@@ -230,7 +230,6 @@ export function inOrder<C extends Premised>(checks: readonly C[]): C[] {
   return [...sorted];
 }
 
-/** Direct and indirect premises by check id. */
 export function allPremises<C extends Premised>(checks: readonly C[]): ReadonlyMap<string, readonly C[]> {
   const below = new Map<string, C[]>();
   for (const check of inOrder(checks)) {

@@ -100,7 +100,7 @@ export function boundedProperty(
     let tried = 0;
     let leftOut = 0;
     let failedAt: number | undefined;
-    // Milliseconds of shrinking if the failure of another check may explain the finding.
+    // Shrinks for at most 500 ms if the failure of another check may explain the finding.
     const longestMs = t.follows ? Math.min(shrinkMs, 500) : shrinkMs;
     const isLeftOut = (value: unknown): boolean => {
       const now = performance.now();

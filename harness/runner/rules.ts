@@ -18,7 +18,6 @@ export interface Contradiction {
 }
 
 export interface Judge {
-  /** Ends the rule with `finding` if `holds` is false. */
   must(holds: unknown, finding: Contradiction): asserts holds;
   /** Counts an examined case; a rule without cases is undecided. `text`: quotation for a finding. */
   saw(text: () => string): Sighting;

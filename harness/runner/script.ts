@@ -5,7 +5,7 @@
 import type { DriveStep, Step } from '../client/recorder.ts';
 import { LONGEST_LINE } from '../client/request-forms.ts';
 
-/** Distance between a cursor and a known event id, up to which the script computes the cursor. */
+/** Largest distance between a cursor and a known event id at which the script computes the cursor. */
 const NEAR = 100_000n;
 
 interface Known {
@@ -81,7 +81,6 @@ function commented(text: string): string {
   return plain.slice(0, 100).trimEnd();
 }
 
-/** Leaves out ids with characters special to the shell. */
 const namedBy = ({ ids = {} }: DriveStep, step: number): Known[] =>
   Object.entries(ids).flatMap(([field, value]) =>
     /^[A-Za-z0-9_-]+$/.test(value)

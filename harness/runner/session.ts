@@ -15,7 +15,6 @@ export class Fact<T> {
 
 /** Reported deviation of a target, which later checks tolerate, so that each bug is reported once. */
 export interface Deviation {
-  /** E.g. `cursor-repeated`. */
   name: string;
   /** Sentence about the tolerance, e.g. `the content type of a stream is not looked at`. */
   allowance: string;
@@ -39,7 +38,6 @@ const KEPT_MEASUREMENTS = 5;
 const WAITED_MS = 500;
 /** Smallest batch, in events, whose average duration per event counts as the target's speed. */
 export const TELLING_BATCH = 10;
-/** Limit assumed for a run without `--max-time`. */
 const UNLIMITED_RUN_MS = 600_000;
 
 const SHRINK_MS = 8000;
@@ -128,9 +126,8 @@ export class Session {
     return this.#now() - this.#startedAt;
   }
 
-  /** True if the target is slow in one of `measures`; without `measures`, if it is slow in any or the run is late. */
   isSlow(...measures: readonly Measure[]): boolean {
-    // Milliseconds after which a run is late, so that checks do less work.
+    // A run is late after 80 s; its checks then do less work.
     if (measures.length === 0 && this.sinceStartMs > 80_000) return true;
     const asked = measures.length === 0 ? (Object.keys(MEASURES) as Measure[]) : measures;
     return asked.some((what) => this.typicalMs(what) >= MEASURES[what].slowMs);
@@ -151,12 +148,12 @@ export class Session {
   whyTooMuch(what: Measure, count: number, remainingMs: number): string | undefined {
     const each = what === 'publish' && count <= TELLING_BATCH ? this.#leastMs(what) : this.typicalMs(what);
     const needed = each * count;
-    // Milliseconds, a quarter of `--max-time`, after which checks with much work no longer start on a slow target.
+    // On a slow target, checks with much work start only in the first quarter of `--max-time`.
     const share = 0.25 * (Number.isFinite(remainingMs) ? remainingMs + this.sinceStartMs : UNLIMITED_RUN_MS);
     const { driven, noun } = MEASURES[what];
     const slowMs = this.isSlow(what) && !driven ? share - this.sinceStartMs : Number.POSITIVE_INFINITY;
     const left = Math.max(0, Math.min(remainingMs, slowMs));
-    // Milliseconds of work that a check may do even without time left.
+    // Work of less than 200 ms starts even without time left.
     if (needed < 200 || needed <= left) return undefined;
     const slowShare = `the ${seconds(share)} that a slow target gets, a quarter of --max-time,`;
     const amount = `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;

@@ -19,7 +19,10 @@ const SHORTEST_WAIT_MS = 1000;
 const KNOWN_AFTER = 5;
 /** Factor on a target of known speed, before a timeout; on slow targets, an answer took up to 9 times the slowest. */
 const KNOWN_FACTOR = 50;
-/** Shares of the patience: of 10 s, 9 times the slowest wait for the loaded reference, 5 times its slowest replay. */
+/**
+ * Shares of the patience. Of 10 s, `usual` is 9 times the slowest wait for the loaded reference, and `alike` 5 times
+ * its slowest replay.
+ */
 const KNOWN_SHARES = { usual: 1 / 2, alike: 1 / 8 };
 
 export const WAIT_POLICIES = {

@@ -85,7 +85,6 @@ function clientOf(settings: PlatformSettings, started: Started | undefined, opti
 /** Requests sent together; a single answer proves that the platform is reachable. */
 const ASKED_FIRST = ['/devices', '/config_types'].map((path) => ({ path, query: { limit: 1 } }));
 
-/** A request without an answer only leaves its capability undeclared. */
 async function probePlatform(http: HttpClient, versionHeader: string) {
   const gate = new Gate();
   const answers = await Promise.all(

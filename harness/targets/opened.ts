@@ -209,7 +209,7 @@ export async function whySilent(
   hint: string,
   { patienceMs = PATIENCE_MS, firstAnswerMs: withinMs = FIRST_ANSWER_PATIENCES * patienceMs }: TargetOptions,
 ): Promise<string | undefined> {
-  // Milliseconds for a target to accept connections, e.g. when started beside Muster.
+  // A target gets up to 5 s to accept connections, e.g. when it was started beside Muster.
   const unreachable = await whyUnreachable(http, hint, Math.min(patienceMs, 5_000));
   if (unreachable !== undefined) return unreachable;
   const over = new AbortController();

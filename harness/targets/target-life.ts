@@ -118,7 +118,7 @@ export class TargetLife {
     this.#turn = promise;
     run.leave = resolve;
     await unlessAborted(before, run.signal);
-    // Milliseconds for concurrent checks to end, some of which may not notice the target's end.
+    // Gives concurrent checks 5 s to end, because some may not notice the target's end.
     await wait('the other checks to end', () => this.#running.size === 0 || undefined, 5000, run.signal);
   }
 
@@ -217,7 +217,7 @@ export class TargetLife {
     return waiting.length;
   }
 
-  /** Starts the next rerun; the last rerun reports an end that no rerun repeated. */
+  /** Starts the next rerun. After the last one, returns the end of the target if no rerun has repeated it. */
   #end(run: Running, error: unknown): Error | undefined {
     this.#running.delete(run);
     this.#last = this.#lastOf(run);
@@ -294,7 +294,7 @@ export class TargetLife {
     if (this.#over !== undefined) return false;
     if (this.#endOfProcess() === undefined) {
       const back = async () => ((await this.#isGone(signal)) ? undefined : true);
-      // Milliseconds for a target to restart by itself, before Muster starts it.
+      // A target gets 2 s to restart by itself before Muster starts it.
       const withinMs = start === undefined ? patienceMs : 2000;
       if ((await wait('the target to come back', back, withinMs, signal)) === true) return true;
     }

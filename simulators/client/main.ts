@@ -2,7 +2,7 @@
 import { enableCompileCache } from 'node:module';
 import process from 'node:process';
 
-// A run of the client suite starts the client about a hundred times.
+// Caches compiled code, because a run of the client suite starts the client about a hundred times.
 enableCompileCache();
 const [{ referenceBehaviour }, { runClient }] = await Promise.all([import('./reference.ts'), import('./run.ts')]);
 

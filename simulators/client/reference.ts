@@ -87,7 +87,6 @@ const follow: FollowBehaviour = {
   reconnect: ({ attempt, retryMs, retryAfterMs }) =>
     Math.max(retryAfterMs ?? 0, retryMs ?? 0, backoffMs(RETRY, attempt, Math.random)),
   expired: () => ({ told: true, cursor: undefined }),
-  // Three missed heartbeats.
   silenceMs: (seconds) => 3 * seconds * 1000,
   show: (line) => [JSON.stringify(line)],
   discover: (read) => {

@@ -114,7 +114,7 @@ class Caller implements Disposable {
 
 interface Outgoing {
   method: 'GET' | 'POST';
-  /** Only its path and query count if `socket` is set. */
+  /** URL of the request; only path and query count if `socket` is set. */
   url: URL;
   headers: Readonly<Record<string, string>>;
   body: string | undefined;

@@ -9,5 +9,4 @@ export const systemClock: Clock = { now: () => Date.now() };
 /** Milliseconds since an arbitrary moment, unaffected by changes of the wall clock. */
 export const steadyClock: Clock = { now: () => performance.now() };
 
-/** ISO 8601 in UTC, with milliseconds. */
 export const timestamp = (clock: Clock): string => new Date(clock.now()).toISOString();

@@ -17,7 +17,6 @@ const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 const signingInput = (header: JsonObject, claims: JsonObject) =>
   Buffer.from(`${encode({ typ: 'JWT', ...header })}.${encode(claims)}`);
 
-/** Undefined for malformed text or critical extensions. */
 export function parseJwt(text: string): Jwt | undefined {
   const [, head = '', payload = '', signature = ''] = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(text) ?? [];
   const header = parseObject(Buffer.from(head, 'base64url'));

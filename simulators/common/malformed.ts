@@ -27,7 +27,6 @@ export const statusOf = (error: Error): string =>
 export const lastAnswer = (status: string): string =>
   `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
 
-/** Undefined for a body of more than `most` bytes. */
 export async function bodyText(request: IncomingMessage, most: number): Promise<string | undefined> {
   const parts: Buffer[] = [];
   let size = 0;
@@ -39,7 +38,7 @@ export async function bodyText(request: IncomingMessage, most: number): Promise<
   return Buffer.concat(parts).toString();
 }
 
-/** An invalid encoding stays, and matches no resource. */
+/** Returns text with an invalid encoding unchanged; such text matches no resource. */
 export function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);

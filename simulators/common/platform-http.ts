@@ -25,7 +25,6 @@ export interface AnswerHandler {
   onResponseStart(request: Abortable, status: number, headers: Answer['headers']): void;
   onResponseData(request: Abortable, piece: Buffer): void;
   onResponseEnd(): void;
-  /** Called after an error, instead of `onResponseEnd`. */
   onResponseError(request: Abortable | undefined, error: Error): void;
 }
 
@@ -79,7 +78,6 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
         onResponseData: (answering, chunk) => {
           chunks.push(chunk);
           length += chunk.length;
-          // Maximum bytes of an answer: 64 MiB, far above any page of a list.
           if (length > 2 ** 26) answering.abort(new Error('an answer above 64 MiB'));
         },
         onResponseEnd: () => {
@@ -94,7 +92,6 @@ export function exchange(sender: Sender, options: ExchangeOptions): Promise<Answ
   });
 }
 
-/** Maximum silence before a request fails. */
 const TIMEOUT_MS = 30_000;
 
 const UNKNOWN = 'unknown';
@@ -130,7 +127,6 @@ export class ProtocolError extends Error {
 export const isTemporary = (error: unknown): boolean =>
   error instanceof NetworkError || (error instanceof ApiError && !error.refused && !error.unauthorized);
 
-/** For a host with several addresses, the message of the first failure. */
 export function networkErrorMessage(error: Error): string {
   if (error.message !== '') return error.message;
   const [first]: unknown[] = error instanceof AggregateError ? error.errors : [];
@@ -147,7 +143,6 @@ export interface ApiRequest {
   body?: object;
   signal?: AbortSignal;
   onSent?: (() => void) | undefined;
-  /** True if the request may wait behind others, e.g. as one of many simultaneous requests. */
   patient?: boolean | undefined;
 }
 
@@ -157,7 +152,6 @@ export interface PlatformHttpOptions {
   ca?: string | Buffer | undefined;
   /** Maximum number of connections, default 32; further requests wait. */
   connections?: number | undefined;
-  /** Runs when a request waits for a connection. */
   onCrowded?: (() => void) | undefined;
   /** Default: a pool of connections. */
   sender?: Sender;
@@ -185,7 +179,6 @@ export class PlatformHttp {
     this.#prefix = baseUrl.pathname.replace(/\/$/, '');
   }
 
-  /** Rejects with ProtocolError for a body of another shape. */
   async json<T>(request: ApiRequest, shape: ShapeOf<T>): Promise<T> {
     const { buffer, byteOffset, byteLength } = await this.bytes(request);
     const text = Buffer.from(buffer, byteOffset, byteLength).toString();

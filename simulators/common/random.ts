@@ -8,7 +8,6 @@ export interface Random {
   integer(low: number, high: number): number;
   pick<T>(values: readonly [T, ...T[]] | readonly T[]): T;
   chance(probability: number): boolean;
-  /** Characters of [a-z0-9]. */
   text(length: number): string;
   /** Sequence that depends only on the seed and `name`, not on earlier draws. */
   fork(name: string | number): Random;

@@ -174,7 +174,7 @@ export async function serveConsole<D extends object>(options: ConsoleOptions<D>)
     const [, given = '', ...rest] = path.split('/');
     const refusal = refusalOf(request, given, token, (server.address() as AddressInfo).port);
     if (refusal !== undefined) return json(response, 403, { error: { message: refusal } });
-    // The process survives an error, e.g. an unreadable file.
+    // Drops the connection, so that an error, e.g. of an unreadable file, does not end the process.
     answer(options, files, rest, request, response).catch(() => response.destroy());
   });
   const bound = await listening(server, options.port ?? 0, '127.0.0.1');

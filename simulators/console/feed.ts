@@ -39,7 +39,6 @@ export class Feed<D extends object> implements Disposable {
     response.write('retry: 500\n\n');
     response.write(frameOf({ whole: this.document }));
     this.#pages.add(response);
-    // Keeps idle connections open.
     const beat = setInterval(() => response.write(':\n\n'), 10_000).unref();
     response.once('close', () => {
       clearInterval(beat);
@@ -58,7 +57,6 @@ export class Feed<D extends object> implements Disposable {
     if (this.#pending.length === 0) return;
     const frame = frameOf({ changes: this.#pending.splice(0) });
     for (const page of this.#pages) {
-      // Unread bytes above which the server disconnects a page.
       if (page.writableLength > 8_000_000) page.destroy();
       else page.write(frame);
     }

@@ -75,8 +75,8 @@ export interface RunningFleet extends AsyncDisposable {
   /** Deploys a release to robots; waits while a user of the page has paused the fleet. */
   rollout(options?: RolloutOptions): Promise<RolloutResult>;
   /**
-   * Waits until the robots' clients have read all events, or read none for 5 s, at most ten minutes; resolves with the
-   * first 100 stream faults.
+   * Waits until the robots' clients have read all events, for ten minutes at most, and for 5 s at most without a
+   * further event; resolves with the first 100 stream faults.
    */
   verify(): Promise<Violation[]>;
   measured: Fleet['measured'];

@@ -16,7 +16,6 @@ const { values: options } = parseArgs({
     /** Path of the unix socket (section 5 of the specification), unless `discovery` names a file for loopback. */
     socket: { type: 'string' },
     discovery: { type: 'string' },
-    /** Folder of the event log, the state and the config files. */
     dir: { type: 'string', default: '.' },
     heartbeat: { type: 'string', default: '30' },
     /** Maximum number of events in the log (unspecified). */
@@ -181,7 +180,6 @@ const state = JSON.parse(readFile(STATE) || JSON.stringify({ device_id: newId('d
 const saveState = (): void => writeFile(STATE, JSON.stringify(state));
 saveState();
 
-/** Path of a config file; refuses a path outside the folder of config files. */
 function pathOf(filepath: string): string {
   const file = path.join(ROOT, filepath);
   if (!file.startsWith(ROOT + path.sep)) throw new Refusal(422, `${filepath} is outside of the folder`);

@@ -130,7 +130,6 @@ function move(deployment: Deployment, activity: Activity): void {
   if (activity === 'archived') deployment.archived_at = now();
 }
 
-/** Queues a deployment until the device is online, and archives the replaced deployment. */
 function deploy(deployment: Deployment): Deployment {
   if (deployment.activity_status !== 'staged') throw new Refusal(409, `${deployment.id} is not staged`);
   const device = found(store.devices, deployment.device_id);
@@ -433,7 +432,6 @@ function shownDeployment(deployment: Deployment, version: Version): object {
   return { ...older, activity_status: 'deployed', status: merged('deployed', older.error_status) };
 }
 
-/** Shape of a config schema: before everglades with one `instance_filepath` instead of slots. */
 function shownSchema(schema: ConfigSchema, version: Version): object {
   if (version === EVERGLADES) return schema;
   const { instance_slots, ...rest } = schema;
@@ -458,7 +456,6 @@ function changeConfigType(type: ConfigType, { body, version }: Call): ConfigType
   return type;
 }
 
-/** Creates a group; since the version everglades, groups form a tree. */
 function createGroup({ body }: Call): Group {
   const { parent_id, ...given } = fields(body, { name, parent_id: optional(nullable(text)) });
   if (typeof parent_id === 'string') found(store.groups, parent_id);

@@ -19,7 +19,6 @@ export interface Core {
   newId(kind: ResourceKind, seq: number): string;
 }
 
-/** Repeatable, random-looking ids from seed, kind and row number. */
 export function idsFrom(seed: string): (kind: ResourceKind, seq: number) => string {
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
   return (kind, seq) => {

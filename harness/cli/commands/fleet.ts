@@ -151,7 +151,6 @@ async function awaitedRun(args: FleetArguments, mirror: Mirror | undefined, with
 /** Records why this shard failed, so that `muster merge` does not wait for its result. */
 function leaveReason({ out, shard, identity }: Place, error: unknown): void {
   if (shard === undefined || identity === undefined) return;
-  // Skips a folder with the result or sign of life of another process.
   if ([RESULT_FILE, ALIVE_FILE].some((name) => existsSync(join(out, name)))) return;
   try {
     writeFailed(out, { shard, reason: error instanceof Error ? error.message : String(error) });

@@ -149,7 +149,6 @@ function sameAsHere({ predicate }: Statement, own: OwnSuites): void {
     );
   }
   const decided = new Set(muster.verdicts.map(({ id }) => id));
-  // Asks for no checks of a requirement set that is later than this Muster.
   const asked = here === undefined ? [] : own.checkIds(api, muster.profile, date);
   const missing = isSameVersion ? asked.filter((id) => !decided.has(id)) : [];
   if (missing.length > 0) throw new Refused(`incomplete: ${missing.join(', ')} missing`);
@@ -254,7 +253,6 @@ export function claimsOf({ subject: [subject], predicate }: Statement, own?: Own
   };
 }
 
-/** Options that repeat the run on another copy. */
 function optionsOf(muster: Predicate['muster']): string {
   const { api, profile, requirements_version: requirements, seed, runs, api_version: version, dialect } = muster;
   const options = {

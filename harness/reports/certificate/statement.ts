@@ -99,7 +99,6 @@ export function testsIn(checks: readonly Pick<CheckResult, 'id' | 'outcome' | 'f
   return {
     passedTests: named((outcome) => outcome === 'pass'),
     warnedTests: named((outcome, failsBy) => outcome === 'warn' && failsBy === undefined),
-    // Includes excused (`known`) and flaky checks.
     failedTests: named((outcome, failsBy) => ['fail', 'known', 'flaky'].includes(outcome) || failsBy !== undefined),
   };
 }

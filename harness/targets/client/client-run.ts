@@ -30,7 +30,7 @@ export function startClientProcess(
   listener: ClientListener,
 ): RunningClient {
   const output = linesOf(listener);
-  // Milliseconds between SIGTERM and SIGKILL for a client, which has no data to lose.
+  // SIGKILL follows SIGTERM after 2 s, because a client has no data to lose.
   const group = new ProcessGroup(line, env, { graceMs: 2000, ...output });
   void group.ended.then(() => {
     output.end();

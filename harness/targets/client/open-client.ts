@@ -32,7 +32,7 @@ interface Way {
 
 /** Throws UsageError for invalid options; reports failures of the client in `unreachable`. */
 export async function openClientTarget(options: ClientTargetOptions): Promise<OpenedTarget<ClientContext>> {
-  // Milliseconds for the client to describe itself; interpreters start slowly on a busy machine.
+  // A client gets 60 s to describe itself, because interpreters start slowly on a busy machine.
   const { redactor, patienceMs = PATIENCE_MS, startMs = 60_000, notify = () => {}, signal } = options;
   const { versionHeader } = NAMES_BY_DIALECT[options.dialect ?? 'spec'];
   if (!options.command?.trim() && !options.image?.trim())

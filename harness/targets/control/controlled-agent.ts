@@ -69,7 +69,7 @@ export class ControlledAgent {
   /** Throws ControlError if the agent still answers. */
   async expectDown(signal: AbortSignal): Promise<void> {
     const look = async () => ((await this.#serves(signal)) ? undefined : true);
-    // Milliseconds within which a stopped agent must close its socket.
+    // A stopped agent must close its socket within 2 s.
     const down = await pollWithin('the agent to be down', look, { timeoutMs: 2000, firstPauseMs: 20, signal });
     if (down !== undefined) return;
     this.#down = undefined;

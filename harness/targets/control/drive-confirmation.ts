@@ -105,7 +105,7 @@ export class Drives {
   }
 
   beginnings(): Promise<string> {
-    // Bytes at the beginning of a log file, more than its first event takes.
+    // Reads 1 MiB of each log file, more than the first event takes.
     return this.#parts(() => ({ from: 0, bytes: 2 ** 20 }));
   }
 

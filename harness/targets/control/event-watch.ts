@@ -89,7 +89,7 @@ export class EventWatch implements AsyncDisposable {
     // Sets a cursor before the first event, so that a reconnection replays events that came between the streams.
     this.#cursor ??= 0;
     for (;;) {
-      // Milliseconds without data, above every heartbeat interval, after which a stream counts as dead.
+      // A stream without an event for 120 s is opened anew, because it may be dead; heartbeats do not count.
       const event = eventIn((await stream.next({ within: 120_000, for: 'an event' })).data ?? '');
       if (typeof event?.['type'] !== 'string') continue;
       const data = Object(event['data']) as Record<string, unknown>;

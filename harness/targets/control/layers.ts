@@ -111,7 +111,7 @@ export const withCompaction = (info: ControlInfo): ControlInfo => ({
  */
 export function withFilling(inner: Control, { log, line, env, cwd, files }: Filling): Control {
   const firstLine = async (): Promise<string> =>
-    // Bytes read to get the first line of a log, because a whole log may not fit into memory.
+    // Reads 1 MiB to get the first line, because a whole log may not fit into memory.
     ((await files.readPart(log, 0, 2 ** 20))?.toString('utf8') ?? '').split('\n', 1)[0] ?? '';
   const compact = async (signal?: AbortSignal): Promise<Exact<ControlCompacted>> => {
     await inner.stop('SIGTERM', signal);

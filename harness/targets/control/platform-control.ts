@@ -349,7 +349,7 @@ export class PlatformControl extends Control {
     return poll('the agent', look, {
       timeoutMs: this.#timeoutMs,
       firstPauseMs: 20,
-      // Factor by which pauses between polls grow, because frequent polls slow an agent on a busy machine.
+      // Each pause is 30 % longer than the last, because frequent polls slow an agent on a busy machine.
       growth: 1.3,
       longestPauseMs: 150,
       signal,

@@ -256,7 +256,7 @@ export class ContainerFiles implements TargetFiles {
   async #file(path: string): Promise<(TarEntry & { path: string }) | undefined> {
     const found = await this.#look(path);
     if (found?.kind !== 'file') return undefined;
-    // Bytes of a file, which is held in memory; bounded logs are far smaller.
+    // Refuses files above 256 MiB, because a file is held in memory; bounded logs are far smaller.
     if (found.size > 268_435_456)
       throw new FilesUnreadable(`${path} in the container has ${found.size} bytes, too many to copy`);
     for await (const entry of this.#archive(found.path, true)) return { ...entry, path: found.path };

@@ -47,7 +47,6 @@ export const reasonOf = (error: unknown): string => (error instanceof Error ? er
 
 const NO_REAPER = 'TESTCONTAINERS_RYUK_DISABLED';
 
-/** Throws StartFailed without Docker, without the image, or if the start fails. */
 async function runContainer(options: StartOptions, image: ImageOptions, mounts: readonly Mount[] = []) {
   const instead = 'test the agent without a container: --command LINE or --socket PATH';
   const { testcontainers, client } = await containerRuntime(instead);
@@ -93,7 +92,6 @@ class RunningContainer {
     return { host: this.#started.getHost(), port: this.#started.getMappedPort(port) };
   }
 
-  /** Throws StartFailed after `timeoutMs`, or if the container ends. */
   async until(what: string, look: () => Promise<boolean>, signal = this.#waiting.signal): Promise<void> {
     await waitUntil(what, async () => (await look()) || undefined, {
       ...this.#waiting,
@@ -204,7 +202,6 @@ function containerFor(
   return container;
 }
 
-/** Goes on without the reaper if the reaper's image cannot be pulled, e.g. offline. */
 async function start(container: GenericContainer, docker: Docker, name: string, notify: StartOptions['notify']) {
   try {
     return await container.start();

@@ -48,7 +48,6 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 
 let reaper: ChildProcess | undefined;
 
-/** Ends the process group when Muster dies, unless the caller has called the returned function. */
 function endWithUs(group: number): () => void {
   tellReaper(`+ ${group}`);
   return () => tellReaper(`- ${group}`);
@@ -267,7 +266,6 @@ class ServingGroup extends ProcessGroup {
     return `${this.label} ${how}${lastLines(this.#output)}`;
   }
 
-  /** Waits until target and control API accept connections. Throws StartFailed. */
   async untilServing(at = this.#options.at, signal = this.#options.signal) {
     const { control, transports, timeoutMs, notify } = this.#options;
     const hint = (): string | undefined => {

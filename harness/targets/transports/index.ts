@@ -329,7 +329,6 @@ export const url = {
   },
 } as const satisfies Transport;
 
-/** Completes a path of --url that lacks the version prefix. */
 export const deviceBasePath = (path: string): string => path.replace(/(?:\/v0\.2)?\/?$/, DEVICE_API_PREFIX);
 
 /** Throws UsageError for an invalid address. */

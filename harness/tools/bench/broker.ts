@@ -66,7 +66,6 @@ const clients = {
   },
 };
 
-/** Functions that run in two processes: one for the broker, one for the robots. */
 const tasks = {
   broker: async (): Promise<number> => {
     const messenger = mqttMessenger(systemClock);

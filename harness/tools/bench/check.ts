@@ -43,7 +43,6 @@ export async function benchCheck(): Promise<Figure[]> {
   ];
 }
 
-/** Without requests in forms that node:http refuses, e.g. with an unknown method. */
 function requestsIn(recording: string): Sent[] {
   const sent = new Map<number, Sent>();
   for (const line of readFileSync(recording, 'utf8').trim().split('\n').slice(1)) {

@@ -71,7 +71,7 @@ async function oneDevice(directory: string, durability: 'os' | 'sync', publisher
   await clients.call('connect', socket);
   while (device.stats().subscribers < SUBSCRIBERS) await turn();
   await turn();
-  // All further events have ids of three digits, and the same number of bytes.
+  // Events after the first 100 have ids of three digits, and so the same number of bytes.
   await device.publish(100);
   const before = await clients.call('settle');
   await device.publish(1);

@@ -67,7 +67,7 @@ interface RobotKind {
 
 export async function benchFleet(): Promise<Figure[]> {
   const bare = await bytesOf('listen', ROBOTS);
-  // Robots of the floor's only process, which needs five descriptors for each.
+  // At most 3,000, because the one process of the floor needs five descriptors for each robot.
   const bareConnected = await bytesOf('connect', Math.min(ROBOTS, 3000));
   const idle = { name: 'an idle robot', head: UNCONNECTED, perSecond: 1000, goals: { whole: 28, marginal: 8 } };
   const connected = {
@@ -111,7 +111,7 @@ async function weighRobots(kind: RobotKind, floor: number): Promise<Figure[]> {
   let bytes = Number.NaN;
   const meanwhile = async (fleet: Running): Promise<void> => {
     await untilOnline(fleet, ROBOTS);
-    // Time for memory to become steady after all robots are online.
+    // Memory becomes steady some seconds after all robots are online.
     await wait(10_000);
     bytes = pssBytes(treeOf(fleet.child.pid ?? 0));
     fleet.child.kill('SIGTERM');

@@ -28,7 +28,7 @@ export async function benchGrowth(): Promise<Figure[]> {
   for (const kind of Object.keys(KINDS) as Kind[]) {
     await using task = new Task<typeof tasks>(import.meta.url);
     const [base, name] = KINDS[kind];
-    // Compiles the code, and then repeats the smaller amounts, because a single run of them is too short to measure.
+    // The first call compiles the code. Smaller amounts are repeated, because one run of them is too short to measure.
     await task.call('measure', kind, 10 * base, 2);
     const at = async (times: number, runs: number): Promise<number> =>
       1e6 * (await task.call('measure', kind, times * base, runs));
@@ -91,7 +91,7 @@ const works: Record<Kind, (count: number) => Promise<unknown>> = {
 };
 
 const tasks = {
-  /** Seconds a unit. */
+  /** Processor seconds per unit of work. */
   measure: async (kind: Kind, count: number, runs: number): Promise<number> => {
     const before = cpuSeconds([process.pid]) + cpuSecondsOfEnded();
     for (let done = 0; done < runs; done += 1) await works[kind](count);

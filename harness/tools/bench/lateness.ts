@@ -177,7 +177,7 @@ export async function benchShards(): Promise<Figure[]> {
   return figures;
 }
 
-/** `perSecond`: at the server, in the middle half of the time between the first request and the last. */
+/** `perSecond`: requests per second at the server, in the middle half of the time between the first and the last. */
 async function throughput(count: number) {
   using home = scratch();
   const scenario = join(home.path, 'scenario.yaml');

@@ -92,7 +92,7 @@ async function measured(tool: Tool, rate: number): Promise<Outcome> {
   const cpu = cpuSecondsOfEnded() - before;
   const arrivals = await server.call('arrivals');
   const arrived = arrivals.length / (rate * SECONDS);
-  // Maximum share of missing or surplus requests: tools stop at slightly different moments.
+  // Less than 0.01 % may be missing or surplus, because tools stop at slightly different moments.
   const late = Math.abs(arrived - 1) < 0.0001 ? latenessOf(arrivals.slice(rate * 2), rate) : [];
   return {
     arrived,

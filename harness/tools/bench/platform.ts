@@ -93,7 +93,7 @@ const tasks = {
     const [db, rows] = [join(home.path, 'db'), join(home.path, 'rows.csv')];
     await (await simulatePlatform({ devices: DEVICES, seed: 1, mqtt: false, db })).stop();
     const sqlite = (...words: string[]): string => execFileSync('sqlite3', words, { encoding: 'utf8' });
-    // An import turns null into '', of which a unique index takes only one.
+    // Leaves out the index `devices_key`, because an import turns null into '', of which a unique index takes only one.
     const schema = sqlite(
       db,
       "SELECT sql || ';' FROM sqlite_schema WHERE tbl_name = 'devices' AND name <> 'devices_key'",

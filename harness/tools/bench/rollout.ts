@@ -133,7 +133,7 @@ async function receive(robot: BareRobot): Promise<void> {
   await told;
   await send(list, robot);
   const config = await send(content, robot);
-  // Renames: the minimum of disk work that survives a crash.
+  // Renames files, the least disk work that survives a crash.
   const [set, state] = [join(folder, 'set'), join(folder, 'state')];
   mkdirSync(set);
   writeFileSync(join(set, 'config'), config);

@@ -14,7 +14,6 @@ import { benchRollout } from './rollout.ts';
 import { benchStart } from './start.ts';
 import { benchWatch } from './watch.ts';
 
-/** `*` marks benches that run only by name, because they take minutes or much memory. */
 const BENCHES: Record<string, [run: () => Promise<Figure[]>, summary: string]> = {
   device: [benchDevice, 'delivery to 1,000 subscribers'],
   platform: [benchPlatform, 'pages of a list of a million devices'],

@@ -121,7 +121,7 @@ async function latency(): Promise<Figure> {
     `a bare relay of Node adds ${(bare.through - bare.direct).toFixed(2)} ms`;
   const name = `muster watch: added to p99 of 1,000 requests/s beside ${STREAMS} streams`;
   const figure = atMost(name, through - direct, 1, 'ms', { why });
-  // Maximum direct latency of a valid result: a busier machine hides small additions.
+  // Above 3 ms of direct latency, the machine is too busy to show small additions.
   if (direct <= 3) return figure;
   return { ...figure, value: Number.NaN, met: false, why: `this machine is too busy to tell: ${why}` };
 }

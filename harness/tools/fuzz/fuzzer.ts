@@ -72,7 +72,7 @@ async function openAttacker<T>(fuzzer: Fuzzer<T>) {
   };
 }
 
-// Bytes are strings with one character a byte.
+// Inputs write bytes as strings, one latin1 character per byte, because a find is stored as JSON.
 
 export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 

@@ -18,7 +18,6 @@ interface Dispatched {
   data: string;
 }
 
-/** Events by the WHATWG standard. */
 function dispatchedOf(bytes: Uint8Array): Dispatched[] {
   // The last line is unfinished; the decoder removes a byte order mark.
   const lines = new TextDecoder('utf-8').decode(bytes).split(/\r\n|\n|\r/);

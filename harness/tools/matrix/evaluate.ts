@@ -207,7 +207,6 @@ function rateProblems(subject: Subject, { checks }: Report): Problem[] {
   return [{ what, todo: `let it come so, or correct \`rate\`${inFile(subject)}` }];
 }
 
-/** With a faulty control API or few resources, `reason` must block a check. */
 function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Report): Problem[] {
   const stuck = report.checks.filter(({ outcome }) => outcome === 'blocked');
   const shown = reason === undefined || stuck.some((check) => reason.test(check.reason ?? ''));
@@ -222,7 +221,6 @@ function hindranceProblems({ reason, file = 'the matrix' }: Subject, report: Rep
   ];
 }
 
-/** Blocked MUST and SHOULD checks, except for lack of time on a slow target (`not decided: …`). */
 const blockedProblems = (report: Report, slow = false): Problem[] =>
   problems(
     report.checks

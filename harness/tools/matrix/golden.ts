@@ -9,10 +9,8 @@ const SEEDS = [11, 23];
 const NONE = 'none';
 const OR = ' / ';
 
-/** `MUST` and `SHOULD`: a finding of that level. */
 type State = 'MUST' | 'SHOULD' | 'pass' | 'not applicable' | 'undecided' | 'blocked' | 'as due' | 'not asked';
 
-/** `narrowed`: a defect on which only the checks for it run. */
 type Kind = SubjectKind | 'narrowed';
 
 /** Unusual outcomes by check id; `first`: id of the leading finding. */
@@ -27,7 +25,7 @@ export interface Golden {
   costs: Record<string, Cost>;
 }
 
-/** From best to worst: `FOUND` on a defect, `CORRECT` on a correct target. */
+/** States from best to worst: `FOUND` on a defect, `CORRECT` on a correct target. */
 const FOUND: readonly State[] = ['MUST', 'SHOULD', 'pass', 'not applicable', 'undecided', 'blocked', 'not asked'];
 const CORRECT: readonly State[] = ['pass', 'not applicable', 'undecided', 'blocked', 'SHOULD', 'MUST'];
 /** Outcomes that vary with the speed of the machine, and so count as equal. */
@@ -107,7 +105,6 @@ export async function recordGolden(
 /** Separate file for requests and seconds, which differ with every run. */
 const costsOf = (file: string): string => file.replace(/(\.json)?$/, '.cost.json');
 
-/** Throws if the file is missing, but not if only the costs are missing. */
 export function readGolden(file: string): Golden {
   const read = (from: string) => JSON.parse(readFileSync(from, 'utf8'));
   return { ...read(file), costs: existsSync(costsOf(file)) ? read(costsOf(file)) : {} };

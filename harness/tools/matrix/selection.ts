@@ -5,7 +5,6 @@ import { behavioursWith, type Changes } from '../subjects/simulators.ts';
 import { evaluateSubject, type RunConditions, type Verdict } from './evaluate.ts';
 import type { Subject } from './subjects.ts';
 
-/** Keeps one in `share` subjects of each family, rounded up, and drops slow ones. */
 export function sampleOf(subjects: readonly Subject[], share: number, next: () => number): readonly Subject[] {
   if (share === 1) return subjects;
   const quick = subjects.filter(({ slow }) => slow !== true);
@@ -32,7 +31,7 @@ export const shuffled = <T>(items: readonly T[], next: () => number): T[] =>
 export function bundlesOf(subjects: readonly Subject[], next: () => number): Subject[] {
   const bundles: Subject[][] = [];
   for (const subject of shuffled(subjects, next)) {
-    // Maximum variants of a bundle; in larger bundles, variants hide the effects of others.
+    // Six variants at most, because in larger bundles variants hide the effects of others.
     const open = bundles.find((members) => members.length < 6 && fits(subject, members));
     if (open === undefined) bundles.push([subject]);
     else open.push(subject);

@@ -76,7 +76,6 @@ const RUN_WITH: Record<Api, RunWith> = {
 
 const clientWith = (changes: Changes) => referenceWith(() => behavioursWith(changes).client);
 
-/** Transport on which the change shows; undefined if it shows on every transport. */
 function transportOf({ name, breaks = [] }: Pick<Subject, 'name' | 'breaks'>): Changes['transport'] {
   const isOf = (part: string): boolean => breaks.some((id) => id.startsWith(`device.${part}.`));
   if (name === 'unauthorized-is-403' || isOf('loopback')) return 'loopback';
@@ -207,7 +206,7 @@ const deviceSubjects = (): Subject[] => [
         const { place } = stack.use(await startRobot());
         const front = { path: join(path, 'front.sock') };
         const { address: control } = stack.use(await unwillingControl(unwilling, place.control ?? '', front));
-        // Maximum milliseconds of a run, because a faulty control API may delay some checks, but not all.
+        // Ends the run after 150 s, because a faulty control API may delay some checks, but not all.
         const patient = { ...defined({ patienceMs: DEFECT_PATIENCE_MS.device }), maxTimeMs: 150_000 };
         return await runDeviceSuite({ ...place, control }, { ...choice, ...patient, fast: true });
       },

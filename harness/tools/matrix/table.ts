@@ -38,7 +38,6 @@ function hidingShares({ api, verdicts }: Part): string[] {
   );
 }
 
-/** Tolerates one pair with a hidden defect, or 2 % of all pairs. */
 function hidingProblems({ api, verdicts }: Part): TableProblem[] {
   const pairs = verdicts.filter(({ hidden }) => hidden !== undefined);
   const hiding = pairs.filter(({ hidden = [] }) => hidden.length > 0);

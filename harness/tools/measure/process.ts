@@ -63,7 +63,6 @@ export class Task<F extends Functions> implements AsyncDisposable {
     this.#ended = once(this.#child, 'exit').then(([code, signal]) => signal ?? `exit code ${code}`);
   }
 
-  /** Rejects if the process ends first. */
   async call<K extends keyof F & string>(name: K, ...values: Parameters<F[K]>): Promise<Awaited<ReturnType<F[K]>>> {
     const waiting = Promise.withResolvers<unknown>();
     this.#calls += 1;
@@ -153,11 +152,10 @@ const OF_CHILDREN = 13;
 function secondsAt(pid: number | 'self', first: number): number {
   const stat = textOf(`/proc/${pid}/stat`);
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  // Clock ticks a second, the unit of times in /proc.
+  // Times in /proc are in ticks of 10 ms.
   return (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / 100;
 }
 
-/** Text of a file; empty if the file cannot be read, e.g. in /proc after the end of the process. */
 export function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');

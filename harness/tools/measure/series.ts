@@ -12,7 +12,6 @@ import { memoryOf, textOf } from './process.ts';
 // Probe for `--import`: writes heap and active resources to a file in MUSTER_SOAK every MUSTER_SOAK_EVERY milliseconds;
 // with MUSTER_WATCH, reports changes to shared prototypes.
 
-/** Heap in bytes; numbers of timers, and of all resources that keep this process alive. */
 export function ownFigures(): { heap: number; timers: number; resources: number } {
   const resources = process.getActiveResourcesInfo();
   const timers = resources.filter((name) => name === 'Timeout' || name === 'Immediate').length;

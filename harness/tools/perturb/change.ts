@@ -101,5 +101,4 @@ const WRITINGS: Partial<Record<Kind, (value: unknown) => string>> = {
     JSON.stringify(value).replaceAll(TIME, (_, time, zone) => `"${time}${zone === 'Z' ? '+00:00' : 'Z'}"`),
 };
 
-/** Unusual but equivalent JSON; undefined for all other kinds of changes. */
 export const writtenAs = (kind: Kind, value: unknown): string | undefined => WRITINGS[kind]?.(value);

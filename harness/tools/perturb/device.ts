@@ -44,7 +44,6 @@ export interface Stream {
 }
 
 export class DeviceChanges extends Changes {
-  /** True after the agent has been stopped once. */
   restarted = false;
   /** Current deployment before the last `POST /deployments` to the control API. */
   #before: Json = {};
@@ -111,8 +110,6 @@ export class DeviceChanges extends Changes {
     return this.ask(exchange, control);
   }
 }
-
-// Changes to the frames of a stream.
 
 interface Frame {
   id: string | undefined;
@@ -215,7 +212,7 @@ export class Frames {
     const isDue = isWithin(this.#it.cell, { phase, type: frame.event });
     this.#settle(phase === 'live');
     if (isDue && place === 'last') {
-      // Time without an event after which a replay counts as over.
+      // A replay counts as over after 50 ms without an event.
       const timer = setTimeout(() => this.#settle(true), 50);
       this.#candidate = { block, frame, timer };
     } else if (isDue && (place === undefined || place === this.#counts[phase])) this.#change(block, frame);

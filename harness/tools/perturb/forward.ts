@@ -96,7 +96,7 @@ export abstract class Changes {
         return await promise;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-        // Time before a retry if the server's queue of connections is full.
+        // Retries after 5 ms, because the server's queue of connections is full.
         await setTimeout(5);
       }
     }

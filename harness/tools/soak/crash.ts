@@ -48,7 +48,6 @@ export async function crashMatrix(
   { seed, points, dir }: { seed: number; points: number; dir: string },
   rules: LogBehaviour = referenceBehaviour.log,
 ) {
-  /** Numbers of injected crashes and failures by kind, e.g. `{ ENOSPC: 40, 'power loss': 900 }`. */
   const injected: Record<string, number> = {};
   const violations: string[] = [];
   const inject = (kind: string): void => {
@@ -149,7 +148,7 @@ function openLog(directory: string, io: DiskIo, history: LogHistory): EventLog {
   }).log;
 }
 
-/** Disk without syncs, because the check of a state after a crash needs no durability and is faster. */
+/** Disk without syncs: faster, and the check of a state after a crash needs no durability. */
 const HASTY: DiskIo = {
   ...disk,
   open: (path, flags, mode) =>

@@ -12,7 +12,6 @@ import { isBesideName } from '../../common/user-files.ts';
 import { pollWithin } from '../../common/waiting.ts';
 import { count, seed, toolOptions } from '../options.ts';
 
-/** Milliseconds within which a command ends, unless it hangs. */
 const PATIENCE_MS = 180_000;
 
 /** Exit code for each way to end; `terminal` closes the output and sends SIGHUP, as a lost SSH connection does. */

@@ -127,7 +127,6 @@ export const keepPublishing = (tally: Tally, control: HttpClient, state: { lates
     await tally.pause();
   });
 
-/** Reports missing or repeated event ids, even after reconnections. */
 export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Promise<void> {
   let last: number | undefined;
   return tally.repeat('subscribe', async (round) => {
@@ -163,7 +162,6 @@ export function keepFollowing(tally: Tally, http: HttpClient, pauseMs = 0): Prom
   });
 }
 
-/** Restarts the agent, by SIGTERM and SIGKILL in turn; no acknowledged event may be lost. */
 export const keepRestarting = (tally: Tally, control: HttpClient, state: { latest: number }): Promise<void> =>
   tally.repeat('restart', async (round) => {
     await tally.pause(20_000);

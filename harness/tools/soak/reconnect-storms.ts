@@ -64,7 +64,7 @@ export const faults = {
     for (const [number, how] of SIGNALS.entries()) {
       await allOnline();
       await reach(number + 1, 'roll-outs begun', () => releasesOf(platform.url));
-      // Share of a roll-out's deployments posted before the platform stops.
+      // The platform stops once about 30 % of a roll-out's deployments are posted.
       const posted = Math.min((await totalOf(platform.url)) + Math.ceil(0.3 * robots), (number + 1) * robots);
       await reach(posted, 'deployments posted', () => totalOf(platform.url));
       const down = await platform.restart(how);

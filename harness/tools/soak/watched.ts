@@ -46,8 +46,8 @@ export const watch = {
           isBusy ||= lacks.some((gap) => gap.includes('judged in time'));
           for (const gap of lacks) say(`· not judged, ${api}: ${gap}`);
         }
-        // An undecided rule counts as slow if the watch had no time to judge clients, else as a problem.
-        // Rules that a watch decides only if it recognises clients.
+        // Rules that a watch decides only if it recognises clients; an undecided rule is a problem, unless the watch
+        // was too busy to judge.
         for (const rule of ['client.delivery.cursor', 'client.expired.goes-on', 'client.pages.next'])
           if (!decided.has(`${rule}.watched`)) (isBusy ? tally.slow : tally.problems).push(`${rule} was never decided`);
       },
@@ -114,7 +114,7 @@ function slowReader(tally: Tally, socketPath: string): Promise<void> {
       for await (const piece of answer) {
         parser.push(piece as Buffer, performance.now());
         tally.count('pieces read slowly');
-        // Pause between reads of the slow reader; the device publishes events twice as often.
+        // The device publishes twice as often as this client reads.
         await tally.pause(200);
       }
     } catch {

@@ -122,7 +122,6 @@ export async function enrolDevice(
 
 export type Workspace = Awaited<ReturnType<typeof startWorkspace>>;
 
-/** Resolves once the device is online. */
 export async function startWorkspace(
   behaviour: { platform?: PlatformBehaviour; device?: DeviceBehaviour; habits?: AgentHabits } = {},
 ) {

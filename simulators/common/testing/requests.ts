@@ -4,9 +4,8 @@ import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { jsonOf } from '../../../harness/common/lenient.ts';
 
-/** Sends a request on a connection of its own; a `body` other than text is sent as JSON. */
 export async function send(options: http.RequestOptions, body?: unknown) {
-  // A server may answer, and close the connection, before it has read the whole body.
+  // Ignores errors, because a server may answer and close the connection before it has read the whole body.
   const request = http.request({ agent: false, ...options }).on('error', () => {});
   request.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body));
   const [response] = (await once(request, 'response')) as [http.IncomingMessage];

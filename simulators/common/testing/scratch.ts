@@ -25,7 +25,6 @@ export function useScratch(): { readonly path: string } {
   return home;
 }
 
-/** Repeats `holds` while it throws, for 60 s at most. */
 export function eventually<T>(holds: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(holds, { timeout: 60_000, interval: 5 });
 }

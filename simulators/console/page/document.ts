@@ -8,7 +8,6 @@ export type Change =
 
 export type Message = { whole: object } | { changes: readonly Change[] };
 
-/** Copy that shares unchanged members with the old document. */
 export function changed<D extends object>(document: D, changes: readonly Change[]): D {
   const next = { ...document } as Record<string, unknown>;
   for (const change of changes) {

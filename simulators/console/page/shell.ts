@@ -92,7 +92,6 @@ export function ActionButton({ name, label, body, tone, disabled = false, title,
     data-action=${name} onClick=${() => void click()}>${label}</button>`;
 }
 
-/** CSS class by status of a device or deployment. */
 export const TONES: Readonly<Record<string, string>> = {
   online: 'good',
   deployed: 'good',
@@ -134,7 +133,6 @@ export const newest = <T>(list: readonly T[], most: number): T[] => list.slice(-
 export const noneIn = (list: readonly unknown[], text: string): VNode | '' =>
   list.length === 0 ? html`<p class="empty">${text}</p>` : '';
 
-/** Passes on the text of a field, e.g. `onInput=${textTo(setName)}`. */
 export const textTo =
   (take: (text: string) => void) =>
   (event: Event): void =>
@@ -229,7 +227,6 @@ interface SaidText {
   tone: keyof typeof SAID_MS;
 }
 
-/** Shows several messages, so that a success does not hide a failure. */
 function Said(): VNode {
   const [said, setSaid] = useState<readonly SaidText[]>([]);
   useEffect(() => {

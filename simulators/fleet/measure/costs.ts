@@ -98,7 +98,6 @@ export function costLine(costs: RunCosts): string {
   const more = whole.robot_marginal_bytes ?? 0;
   const peaks = parts.map(([name, part]) => `${name} ${Math.round(part.peak_bytes / 2 ** 20)}`).join(', ');
   const memory = `${memoryText(whole.peak_bytes)} ${costs.memory} (${peaks})`;
-  // Omits negative growth, which is noise with few robots.
   const grown = more > 0 ? [`one more robot ${memoryText(more)}`] : [];
   return [memory, ...grown, `${whole.cpu_seconds.toFixed(1)} CPU s`].join(' · ');
 }
@@ -118,7 +117,6 @@ interface Moment {
   bytes: Partial<Record<PartName, number>>;
 }
 
-/** Samples memory and processor time of the processes: call `start`, start the robots in `ramp`, read `costs`. */
 export class CostSampler implements AsyncDisposable {
   #sources: CostSources | undefined;
   readonly #cpu = new Map<number, { role: Role; seconds: number }>();
@@ -166,7 +164,6 @@ export class CostSampler implements AsyncDisposable {
     return this.#looking;
   }
 
-  /** Ends the sampling, and discards a running sample, because the processes are about to end. */
   end(): void {
     this.#ended = true;
     clearInterval(this.#timer);

@@ -71,7 +71,6 @@ export const isDuration = (name: string): name is DurationName => DURATIONS.some
 export const isCounter = (name: string): boolean =>
   COUNTERS.some((known) => known === name) || /^http\.status\.[1-5]\d\d$/.test(name);
 
-/** One week; a longer duration is recorded as this value. */
 const HIGHEST_MICROSECONDS = 7 * 24 * 3_600_000_000;
 
 export const summaryFields = Type.Object({
@@ -219,7 +218,6 @@ export class Metrics implements Recorder {
     return {
       time: (name, ms) => {
         recordMs(this.#of(this.#whole, name, 3), ms);
-        // Two significant digits save memory, because each class and phase has its own histogram.
         this.time(own(name), ms, 2);
       },
       count: (name, by) => {

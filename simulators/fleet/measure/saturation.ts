@@ -4,10 +4,8 @@ import { memoryText } from '../../../harness/common/units.ts';
 
 const EXHAUSTED = ['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM', 'EAGAIN', 'ENOSPC', 'EDQUOT'];
 
-/** True if this machine lacks descriptors, ports, memory or disk space. */
 export function isExhausted(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) {
-    // Several addresses of a host may fail for different reasons.
     if (at instanceof AggregateError) return at.errors.every(isExhausted);
     const { code } = at as NodeJS.ErrnoException;
     if (code !== undefined && EXHAUSTED.includes(code)) return true;
@@ -161,7 +159,6 @@ export class MemoryKills {
     this.#before = look()?.kills ?? 0;
   }
 
-  /** Likely cause of a SIGKILL; empty unless the kernel has killed a process for lack of memory. */
   get cause(): string {
     const limit = this.#look();
     if (limit === undefined || (limit.kills ?? 0) <= this.#before) return '';

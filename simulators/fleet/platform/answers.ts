@@ -85,7 +85,6 @@ export class AnswerSampler {
       phase: phase(),
       ...(sent !== '' && { sent: withoutKey(sent, platform) }),
     };
-    // Bytes that each exchange takes from the budget besides its bodies.
     this.#left -= 2000 + exchange.body.length + sent.length;
     this.#tell({ exchange });
   };

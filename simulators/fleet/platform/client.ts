@@ -47,7 +47,6 @@ export function isPermanent(error: unknown): boolean {
   return false;
 }
 
-/** Jitter spreads the retries of shards that failed at the same time. */
 const BACKOFF = { firstMs: 250, longestMs: 8000, jitter: 0.5 };
 
 interface Patience {
@@ -167,7 +166,6 @@ export class PlatformClient {
   async createReleaseFixture(label: string, content: string): Promise<ReleaseFixture> {
     const slug = 'muster-fleet';
     const types = await this.#setUp(() => this.#get(`/config_types?slug=${slug}&limit=1`, typeList));
-    // A platform may ignore the filter.
     if (!types.data.some((type) => type.slug === slug)) {
       const type = { name: 'Muster fleet', slug };
       await this.#setUp(() => this.#post('/config_types', type, resource)).catch((error: unknown) => {

@@ -204,7 +204,6 @@ class RequestConnection {
   send(bytes: string | Buffer, handler: AnswerHandler): void {
     this.#handler = handler;
     handler.onRequestStart(this);
-    // The handler may have aborted the request in `onRequestStart`.
     if (this.#handler === handler) this.#socket.write(bytes, 'latin1');
   }
 
@@ -218,7 +217,6 @@ class RequestConnection {
   #begin({ line, headers }: Head): BodyRule | undefined {
     const [, minor, code] = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(line) ?? [];
     const status = Number(code);
-    // No request asks for status 101 (switching protocols).
     if (this.#handler === undefined || code === undefined || status === 101) {
       this.abort(new Error(`the answer is not HTTP/1.1: ${clipped(line)}`));
       return undefined;
@@ -228,7 +226,7 @@ class RequestConnection {
     const named = joined(headers);
     const options = named['connection']?.toLowerCase() ?? '';
     const [, seconds] = /timeout=(\d+)/i.exec(named['keep-alive'] ?? '') ?? [];
-    // Milliseconds before the server's idle timeout at which the client stops using a connection.
+    // Stops using a connection one second before the server's idle timeout.
     const usableMs = seconds === undefined ? UNSAID_MS : Number(seconds) * 1000 - 1000;
     this.#usableUntil = performance.now() + usableMs;
     const framed = named['content-length'] !== undefined || named['transfer-encoding'] !== undefined;

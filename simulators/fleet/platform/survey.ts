@@ -251,7 +251,6 @@ class Surveyor {
       const attempt = (plain: boolean) =>
         look(this.client.deploy(device, plain ? { ...release, plain: true } : release, 'Preflight'));
       const full = await attempt(false);
-      // Tries again without the optional fields, which the platform may have rejected.
       const made = full.refused === true ? await attempt(true) : full;
       if (full.refused === true && made.value !== undefined) this.offer.plain = true;
       if (made.value?.target_status === 'staged') this.#stagedId = made.value.id;
@@ -308,7 +307,10 @@ const ROUTE_EXISTS: ReadonlySet<number> = new Set([...UNANSWERED, 400, 410, 412,
 
 const INVALID: ReadonlySet<number> = new Set([400, 409, 422]);
 
-/** `why`: why the route is missing. `there`: error statuses of an existing route. `refused`: it rejects the body. */
+/**
+ * `there`: error statuses that prove the route exists. `why`: reason that the route is missing. `refused`: the route
+ * rejects the body.
+ */
 async function look<T>(
   request: Promise<T>,
   there?: ReadonlySet<number>,

@@ -38,11 +38,9 @@ async function serve({ seed, devices }: { seed: number; devices: number }): Prom
   } catch {
     // A sandbox may forbid the change.
   }
-  // Loads the platform's code here, to keep that code out of the parent process.
   const { simulatePlatform } = await import('../../platform/index.ts');
   // Accepts short keys, because generating thousands of long keys takes minutes.
   const { url, agentUrl, mqttUrl, apiKey } = await simulatePlatform({ seed, devices, minKeyBits: 1024 });
-  // Ignores a failed send, because the fleet may have been killed.
   process.send?.({ url, agentUrl, mqttUrl, apiKey } satisfies PlatformAddress, () => {});
   // Writes the compile cache now, because a killed process cannot write the cache at its exit.
   flushCompileCache();

@@ -39,7 +39,6 @@ function resultOf({ method, args }: WorkerCall): Promise<unknown> | undefined {
 async function answer(asked: Call): Promise<void> {
   try {
     send({ reply: asked.call, result: await resultOf(asked) });
-    // Writes the compile cache now, because a killed process cannot write the cache at its exit.
     if (asked.method === 'prepare') flushCompileCache();
   } catch (error) {
     send({ reply: asked.call, error: error instanceof Error ? error.message : String(error) });

@@ -43,7 +43,6 @@ export function killed(child: ChildProcess): Promise<void> {
 export type Call = WorkerCall & { call: number };
 export type Reply = { reply: number; result?: unknown } | { reply: number; error: string };
 type Tell = (notice: WorkerNotice) => void;
-/** Sent by a worker every second, so that the coordinator notices a stuck worker. */
 export const SIGN_OF_LIFE = { alive: true } as const;
 export const ALIVE_EVERY_MS = 1000;
 

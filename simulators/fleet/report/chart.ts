@@ -40,7 +40,6 @@ export interface Plot {
 }
 
 const SIZE = 1000;
-/** Maximum missing values that a line bridges. */
 const GAP_VALUES = 3;
 const LINE_COLOURS = 10;
 

@@ -139,7 +139,6 @@ export function timePlots(result: FleetResult): Plot[] {
         return plot.unit === 'ms' ? Math.max(...values) : values.reduce((sum, value) => sum + value, 0) / values.length;
       }),
     }));
-    // Omits lines that are always 0, because they hide others.
     const seen = drawn.filter(({ values }) => values.some((value) => (value ?? 0) > 0));
     if (seen.length === 0) return [];
     const { id, title, about, unit } = plot;

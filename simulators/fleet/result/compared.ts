@@ -7,7 +7,6 @@ export interface FigureChange {
   /** Milliseconds, or a rate from 0 to 1; null if the first run lacks the figure. */
   before: number | null;
   after: number | null;
-  /** `same`: the difference may be chance. */
   change: 'worse' | 'better' | 'same' | 'gone' | 'new';
 }
 
@@ -19,7 +18,7 @@ interface FleetComparison {
   reasons: string[];
 }
 
-/** Standard errors beyond which a difference counts; chance exceeds 4 once in 10,000 comparisons. */
+/** Standard errors beyond which a difference counts; chance exceeds 4 in one of some 16,000 comparisons. */
 const DEVIATIONS = 4;
 /** Factor and milliseconds beyond which a change counts; equal runs differed by 1.52 times and 0.51 ms. */
 const LEAST_FACTOR = 1.5;
@@ -69,7 +68,6 @@ function durationChange(name: string, percent: number, before: FleetResult, afte
     const times = decode(text);
     const error = 100 * (DEVIATIONS / Math.SQRT2) * Math.sqrt((share * (1 - share)) / Math.max(1, times.totalCount));
     const from = (wanted: number): number => percentileMs(times, Math.min(100, Math.max(0, wanted)));
-    // Sets no upper bound if the sample is too small.
     const high = percent + error >= 100 ? Number.POSITIVE_INFINITY : from(percent + error);
     return { at: from(percent), low: from(percent - error), high };
   });
@@ -86,7 +84,6 @@ function rateChange(name: string, before: FleetResult, after: FleetResult): Figu
   });
   if (old === undefined && now === undefined) return undefined;
   if (old === undefined || now === undefined) return changeOf(`${name}.rate`, old?.rate, now?.rate);
-  // Standard error of the difference between the two rates.
   const pooled = (old.rate * old.attempts + now.rate * now.attempts) / (old.attempts + now.attempts);
   const error = Math.sqrt(pooled * (1 - pooled) * (1 / old.attempts + 1 / now.attempts));
   const [more, least] = [now.rate - old.rate, DEVIATIONS * error];

@@ -102,7 +102,6 @@ async function answer(options: ServeOptions, request: IncomingMessage, response:
   return problem === undefined ? void response.writeHead(204).end() : say(409, problem);
 }
 
-/** Stores a file completely or not at all; resolves with the reason for a refusal. */
 async function take(folder: string, file: string, request: IncomingMessage): Promise<string | undefined> {
   mkdirSync(folder, { recursive: true });
   const part = join(folder, `.${file}.${process.pid}-${performance.now()}`);
@@ -286,7 +285,7 @@ export class Mirror implements Disposable {
     const url = new URL(this.#options.url);
     url.pathname = `${url.pathname.replace(/\/$/, '')}/${path}`;
     const what = `${method} ${shown(url)}`;
-    // Maximum milliseconds of a request without a body.
+    // Maximum milliseconds of a request: 30,000, and the time that a slow link needs for the body.
     const answerMs = 30_000 + Math.ceil((init.body?.length ?? 0) / SLOWEST_LINK);
     const response = await fetch(url, {
       ...init,
@@ -308,7 +307,6 @@ export class Mirror implements Disposable {
 /** Omits user, password and query, which may be secret. */
 const shown = ({ origin, pathname }: URL): string => `${origin}${pathname}`;
 
-/** The merge rejects the request, and would reject a retry, too. */
 class Refused extends Error {
   override name = 'Refused';
 }

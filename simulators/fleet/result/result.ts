@@ -15,7 +15,6 @@ const violation = Type.Object({
 export type Violation = Static<typeof violation>;
 
 export const OUTCOMES = ['PASSED', 'FAILED', 'INCOMPLETE'] as const;
-/** The separate field `verdict` grades the load generator. */
 export type FleetOutcome = (typeof OUTCOMES)[number];
 
 const phaseResult = Type.Object({
@@ -190,7 +189,6 @@ type Evaluated = Pick<FleetResult['thresholds'][number], 'ok' | 'value'>;
 
 export const isMissed = ({ ok, value }: Evaluated): boolean => !ok && value !== null;
 
-/** False for an incomplete run or a saturated load generator, whose figures decide nothing. */
 export const figuresCount = ({ complete, verdict }: Pick<Decisive, 'complete' | 'verdict'>): boolean =>
   complete && verdict !== 'invalid';
 

@@ -86,7 +86,6 @@ export function findShards(dirs: readonly string[]): Found {
       else if (isAlive(sign)) found.alive.push({ name: folder, sign });
     }
   }
-  // Drops a merged result, which may lie in the same folder.
   found.parts = found.parts.filter(({ result }) => result.merged_from === undefined);
   return found;
 }

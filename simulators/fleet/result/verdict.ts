@@ -133,7 +133,6 @@ function lowerRate(carried: number, evidence: Evidence): string {
 
 /** Maximum share of a core at which actions still start on time. */
 const EASY = 0.7;
-/** Factor that lowers the advised number of robots or requests, for safety. */
 const MARGIN = 0.8;
 
 const mean = (values: readonly number[]): number =>
@@ -196,7 +195,6 @@ const percent = (value: number): string => `${Math.round(value * 100)} %`;
 export const worst = (verdicts: readonly Verdict[]): Verdict =>
   VERDICTS[Math.max(0, ...verdicts.map((verdict) => VERDICTS.indexOf(verdict)))] ?? 'valid';
 
-/** Counted events that the scenario did not cause. */
 const DISTURBANCES = {
   'uplink.lost': 'connections of robots to the broker were lost',
   'connect.errors': 'attempts of robots to come online failed',

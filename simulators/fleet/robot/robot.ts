@@ -73,7 +73,6 @@ function pending(): PromiseWithResolvers<void> {
   return created;
 }
 
-/** Shared by all robots that are online. */
 const ONLINE: PromiseWithResolvers<void> = { promise: Promise.resolve(), resolve: () => {}, reject: () => {} };
 
 /** Without an uplink, a robot is `online` when its Device API is up. */
@@ -228,7 +227,6 @@ export class Robot implements UplinkListener {
     await this.#uplink.cut();
   }
 
-  /** Restores the uplink after `cutOff`, unless the state has changed since then, e.g. by a kill. */
   rejoin(): void {
     if (this.state === 'cut off') void this.#uplink?.restore();
   }
@@ -242,7 +240,6 @@ export class Robot implements UplinkListener {
     this.state = state;
   }
 
-  /** Returns false if an earlier kill still keeps the robot down. */
   kill(): boolean {
     if (this.#latestAtKill !== undefined) return false;
     this.#latestAtKill = this.#device.stats().latestId;

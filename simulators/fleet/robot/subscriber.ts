@@ -159,7 +159,6 @@ export class StreamCheck {
     const expected = this.last + 1;
     this.last = id;
     this.#recent.push({ id, text });
-    // Recent events, kept to detect an id that comes again with other content.
     if (this.#recent.length > 8) this.#recent.shift();
     if (id === expected || this.#excused(expected, id - 1)) return { fresh: true };
     const missing = expected === id - 1 ? `id ${expected}` : `ids ${expected} to ${id - 1}`;
@@ -183,7 +182,6 @@ export class StreamCheck {
 interface SubscriberOptions {
   socketPath: string;
   cursor: number;
-  /** Called once for each event, in order. `text`: JSON of the event. */
   onEvent(id: number, type: string, text: string): void;
   onFault(fault: StreamFault): void;
   onCount(name: 'connected' | 'lost' | 'refused' | 'expired'): void;

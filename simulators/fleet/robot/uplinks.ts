@@ -94,7 +94,6 @@ function uplinkOptions(kind: UplinkOptions['kind'], settings: Connected): Uplink
   };
 }
 
-/** Gives all robots the same provisioning token, and replaces a token that is old or refused. */
 function sharedToken(issue: () => Promise<string>): (refused: string | undefined) => Promise<string> {
   let token: Promise<string> | undefined;
   let issued: string | undefined;
@@ -102,7 +101,7 @@ function sharedToken(issue: () => Promise<string>): (refused: string | undefined
   return (refused) => {
     const isRefused = refused !== undefined && refused === issued;
     if (token === undefined || isRefused || performance.now() > until) {
-      // Replaces a token after two minutes; it expires after five.
+      // Replaces a token after two minutes, because a token expires after five.
       until = performance.now() + 120_000;
       token = issue();
       token.then(
@@ -125,7 +124,6 @@ export interface UplinkListener {
 
 export type MakeUplink = (port: DeploymentPort, identity: UplinkIdentity, listener: UplinkListener) => Uplink;
 
-/** Uplink `calls`: the robot stands for an existing device and sends no requests. */
 function standIn(deviceId: string | undefined): Uplink {
   const firstAttempt = Promise.resolve();
   const uplink: Uplink & { status: UplinkStatus } = {
@@ -209,7 +207,6 @@ export class RobotUplink implements Uplink {
 
   async restore(): Promise<void> {
     await this.#inner.stop();
-    // Another call may have restored the uplink.
     if (this.#stopped || this.#inner.status !== 'stopped') return;
     this.#inner = this.#make();
     await this.start();

@@ -109,7 +109,7 @@ export function baseDirFor(bytes: number, named?: string): string {
 const TMPFS = 0x01021994;
 export const isInMemory = (dir: string): boolean => statfsSync(existingFolder(dir)).type === TMPFS;
 
-/** Limits of a machine: free memory, disk and inodes, totals of the others; infinite where the system names none. */
+/** Limits of a machine: free memory, disk and inodes, and total descriptors, ports and cores; infinite if unknown. */
 export interface Limits {
   descriptors: number;
   memoryBytes: number;
@@ -144,7 +144,7 @@ export function machineLimits(dir: string, container = memoryLimit(), disk = sta
       ? { memoryBytes: container.freeBytes, containerBytes: container.limitBytes }
       : { memoryBytes }),
     ports: range === undefined ? UNKNOWN : high - low + 1,
-    // A file system without fixed tables, e.g. Btrfs, gives 0 as its number of inodes, and some remote ones of blocks.
+    // Btrfs reports 0 inodes, because it has no fixed table of them, and some remote file systems report 0 blocks.
     diskBytes: disk.blocks === 0 ? UNKNOWN : disk.bavail * disk.bsize,
     inodes: disk.files === 0 ? UNKNOWN : disk.ffree,
     cores: availableParallelism(),

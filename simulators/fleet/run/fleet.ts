@@ -120,7 +120,6 @@ export class Fleet implements AsyncDisposable {
     const sampler = platform && judge && new AnswerSampler({ platform, bytesPerSecond: SAMPLED_BYTES, phase, tell });
     const onAnswer = sampler?.take;
     this.#client = platform && new PlatformClient(defined({ ...platform, connections: 8, setUpMs, onAnswer }));
-    // Short, because the system limits the length of a Unix socket's path.
     const base = baseDirFor(this.members.length * cost.memoryDiskBytes, dir);
     // Leaves the owner out of the name of a kept folder, so that no later process removes the folder.
     this.dir = options.keep === true ? mkdtempSync(join(base, 'muster-kept-')) : ownedFolder('fleet', base);
@@ -233,7 +232,6 @@ export class Fleet implements AsyncDisposable {
     if (this.#stopping === undefined) this.#clock = setInterval(() => this.#second(), 1000);
   }
 
-  /** Resolves when all workers have ended the phase. `round`: number of earlier passes. */
   async run(phase: Phase, given: { index?: number; round?: number; release?: ReleaseFixture } = {}) {
     const { record } = this;
     const { index = record.phases.length, round = 0 } = given;
@@ -293,7 +291,6 @@ export class Fleet implements AsyncDisposable {
     const { releaseId, plain, staged } = this.options.offer ?? {};
     const ways = defined({ plain, staged });
     if (releaseId !== undefined) return { releaseId, configInstanceIds: [], ...ways };
-    // Adds random bytes, because several shards may create releases in the same millisecond.
     const version = `${this.namePrefix} ${label} ${Date.now().toString(36)}-${randomBytes(4).toString('hex')}`;
     const text = content ?? JSON.stringify({ release: version });
     return { ...(await this.#client.createReleaseFixture(version, text)), ...ways };

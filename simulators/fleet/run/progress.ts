@@ -64,7 +64,6 @@ export class Progress {
     this.#judged.set(worker, (this.#judged.get(worker) ?? 0) + 1);
   }
 
-  /** Keeps the figures of a lost worker, but not its robots and load. */
   lose(worker: string): void {
     const tick = this.#latest.get(worker);
     if (tick !== undefined)
@@ -115,7 +114,7 @@ export class Progress {
     const latest = [...this.#latest.values()];
     const counters = this.counters;
     const seconds = (atMs - this.#lastAt) / 1000;
-    // Counts the short rest of a run as a whole second, because late answers would look like a burst in it.
+    // Counts a rest of less than half a second as a whole second, because late answers would look like a burst.
     const elapsed = seconds < 0.5 ? 1 : seconds;
     const rates: Record<string, number> = {};
     for (const [name, count] of Object.entries(counters))
@@ -155,7 +154,10 @@ export class Progress {
   }
 }
 
-/** List of limited length, which joins neighbours in pairs when full. `one` joins two values. */
+/**
+ * List of limited length; when full, it joins neighbours in pairs. `one` joins two values, which stand for `counts`
+ * values.
+ */
 class Thinned<T> {
   readonly all: T[] = [];
   readonly #one: (first: T, second: T, counts: readonly [number, number]) => T;

@@ -23,7 +23,6 @@ export function createFolders({ dir, stateDir, out }: Pick<RunOptions, 'dir' | '
           mkdirSync(missing);
           created.unshift(missing);
         } catch (error) {
-          // Another fleet may have created the folder at the same time.
           if (codeOf(error) !== 'EEXIST') throw error;
         }
       }

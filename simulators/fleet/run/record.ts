@@ -91,12 +91,11 @@ export class FleetRecord {
     return this.#running === undefined ? 0 : Math.max(0, monotonicMs() - this.#running.epoch);
   }
 
-  /** Start of the running phase, milliseconds since the fleet was created. */
   get phaseStartedMs(): number | undefined {
     return this.#running && this.#running.epoch - this.#began;
   }
 
-  /** Index of the running phase in the scenario; between two phases, of the next phase. */
+  /** Index in the scenario of the running phase, or of the next phase between two phases. */
   get place(): number {
     return this.#running?.index ?? this.phases.length;
   }

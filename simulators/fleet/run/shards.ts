@@ -96,7 +96,7 @@ export async function mergeShards(options: MergeShardsOptions): Promise<{ result
     watch === undefined ? leftByShards(dirs) : await watchShards({ ...watch, dirs, everyMs: 1000 });
   if (parts.length === 0) throw nothingIn(options, dirs, dead);
   const result = mergeResults(parts, defined({ dead, thresholds, expect }));
-  // A shard may have started to use the folder during the wait.
+  // Checks again, because a shard may have started to use the folder during the wait.
   folderApart(dirs, [out]);
   options.onResult?.(result);
   writeOutputs(out, result);

@@ -50,7 +50,6 @@ export class Soak {
     for (const turn of turns) if (turn.phase.do === 'stop') yield { ...turn, round: 0 };
   }
 
-  /** Shortens a `hold` to the time that is left; other phases end by their actions. */
   #inTime(phase: Phase): Phase {
     const isLong = phase.do === 'hold' && scheduleMs(phase) > this.leftMs;
     return isLong ? { ...phase, for: `${Math.ceil(this.leftMs)}ms` } : phase;

@@ -33,7 +33,6 @@ const SHARE_WORDS = 'a percentage, 0% to 100%';
 const SOME_FORM = SHARE_FORM.replace('\\d{1,2}', '(?!0+(\\.0+)?%)\\d{1,2}');
 const SOME_WORDS = 'a percentage of the fleet, more than 0% up to 100%; at least one robot takes part';
 
-/** Returns events per second, e.g. of `300/m`. */
 export function ratePerSecond(text: string): number {
   const [number, unit] = text.split('/');
   return Number(number) / (durationMs(`1${unit}`) / 1000);
@@ -249,7 +248,6 @@ export const robotName = (prefix: string, index: number): string => `${prefix}-$
 
 export const indexIn = (name: string): number => Number(/\d+$/.exec(name)?.[0]);
 
-/** Minimum number of events that a robot's log keeps, unless the robot's class sets another number. */
 export const USUAL_RETAIN = 200;
 
 interface Classed {

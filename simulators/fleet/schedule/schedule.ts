@@ -37,7 +37,7 @@ export interface PlanOptions {
   phases?: readonly Phase[];
 }
 
-/** Milliseconds in which a phase starts actions; the last ones may take longer. */
+/** Milliseconds in which a phase starts actions; the last actions may take longer. */
 export function scheduleMs(phase: Phase): number {
   switch (phase.do) {
     case 'hold':
@@ -172,7 +172,6 @@ export function membersOf(robots: number, part: Shard = { index: 1, count: 1 }):
   return members;
 }
 
-/** Shuffles by seed, so that every shard and worker gets the same order. */
 function ranks(robots: number, draw: Random): Uint32Array {
   const rank = Uint32Array.from({ length: robots }, (_, robot) => robot);
   for (let last = robots - 1; last > 0; last -= 1) {

@@ -72,7 +72,7 @@ class Rollouts {
     const pending = this.#pending.get(deploymentId);
     if (pending === undefined) return;
     const { row, record, posted } = pending;
-    // Counts an event that was read after the deadline as missed, even if the POST was answered after that.
+    // Counts a roll-out as missed if its event was read after the deadline, even if the POST was answered later still.
     if (row.total_ms === null && timing.read > pending.deadline) return void pending.settle();
     if (row.total_ms === null) {
       const event = timing.deployed === 0 ? timing.read : timing.deployed;

@@ -160,7 +160,6 @@ export class RobotWorker implements Worker {
   async prepare(): Promise<void> {
     await this.#ready();
     await this.#ensureKeys(this.#config.members, (keys) => this.#tell({ keys }));
-    // Timers that start after `stop` would never be cleared.
     if (this.#abort.signal.aborted) return;
     this.#sampler.start();
     this.#ticker = setInterval(() => this.#tick(), 1000);
@@ -283,7 +282,7 @@ export class RobotWorker implements Worker {
   }
 
   snapshot(): Promise<Snapshot> {
-    // The coordinator needs the figures of this part of a second if another worker is lost.
+    // Reports the part of a second so far, because the coordinator needs these figures if another worker is lost.
     this.#tick(false);
     return Promise.resolve(this.#metrics.snapshot());
   }

@@ -52,7 +52,6 @@ export interface Worker {
 }
 
 export type WorkerMethod = Exclude<keyof Worker, 'pid'>;
-/** Message to a worker process: one call of a method, or its configuration. */
 export type WorkerCall =
   | { [Method in WorkerMethod]: { method: Method; args: Parameters<Worker[Method]> } }[WorkerMethod]
   | { method: 'configure'; args: [WorkerConfig] };

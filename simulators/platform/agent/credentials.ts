@@ -3,7 +3,7 @@ import { type Clock, steadyClock } from '../../common/clock.ts';
 import { isValidRs512, parseJwt, signHs256, verifiedHs256 } from '../../common/jwt.ts';
 import { type AgentDeviceRecord, PlatformError } from '../ports.ts';
 
-/** Returns a guard that refuses a JWT id (`jti`) used within `lifetimeMs`, and new ids once it holds `capacity`. */
+/** Guard that refuses a JWT id (`jti`) again for at least `lifetimeMs`, and takes `capacity` new ids in that time. */
 export function replayGuard(options: { clock: Clock; lifetimeMs: number; capacity?: number }) {
   const { clock, lifetimeMs, capacity = 100_000 } = options;
   let current = new Set<string>();

@@ -179,7 +179,7 @@ function device(core: Core, dice: Random, places: readonly Place[], seq: number,
   };
 }
 
-/** Fixed for the first 24 devices, so that a small workspace shows all statuses. */
+/** Fixed for the first 24 devices, so that a small workspace has archived, inactive and offline ones. */
 function statusFor(seq: number, dice: Random): DeviceRow['status'] {
   if (seq <= 24) return seq % 12 === 6 ? 'archived' : seq % 8 === 4 ? 'inactive' : 'offline';
   const draw = dice.next();
@@ -220,7 +220,6 @@ function present(
     case 'staged':
       return [onDevice, draft({ ...staged, ...next, queue_before: queue.queued })];
     case 'drifted': {
-      // The drifted deployment was staged before the one now on the device.
       const earlier = at(Date.parse(queued) - 1_800_000);
       const drifted = draft({ ...staged, activity_status: 'drifted', created_at: earlier, updated_at: queued });
       return [drifted, onDevice];

@@ -117,7 +117,7 @@ class RowIndex {
     const key = filter.map(({ facet, codes }) => `${facet.column}:${codes.join('|')}`).join(' ');
     const kept = this.#passing.get(key);
     if (kept !== undefined) return kept.rows;
-    // Number of filter results in memory; each takes four bytes per row.
+    // Limits the filter results in memory to 32, because each takes four bytes per row.
     if (this.#passing.size >= 32) this.#passing.clear();
     const passing = rows.filter((seq) => this.passes(seq, filter));
     this.#passing.set(key, { filter, rows: passing });
@@ -159,7 +159,7 @@ export class Collection<Row extends BaseRow> {
   readonly #columns: readonly string[];
   readonly #insertion: StatementSync;
   #last: number;
-  /** Runs after one row was inserted or updated, or without `seq` after many. */
+  /** Called with `seq` after an insert or update of one row, without `seq` after a change of many rows. */
   onChange: (seq?: number) => void = () => {};
 
   constructor(statements: Statements, kind: ResourceKind, defer: Defer) {
@@ -191,14 +191,14 @@ export class Collection<Row extends BaseRow> {
     return this.#statements.prepare(`SELECT * FROM ${this.#table} WHERE seq = ?`).get(seq) as Row | undefined;
   }
 
-  /** In order of creation; slow for columns without an index. */
+  /** Rows in order of creation; slow for columns without an index. */
   where(values: Values<Row>): Row[] {
     // `IS` only for null, because SQLite uses no partial index for `IS ?`.
     const conditions = Object.entries(values).map(([name, value]) => `${name} ${value === null ? 'IS' : '='} ?`);
     return this.select(conditions.join(' AND '), Object.values(values) as SQLInputValue[]);
   }
 
-  /** In order of creation. `condition`: raw SQL, which must not contain text from clients. */
+  /** Rows in order of creation. `condition`: raw SQL, which must not contain text from clients. */
   select(condition: string, values: readonly SQLInputValue[]): Row[] {
     const sql = `SELECT * FROM ${this.#table} WHERE ${condition} ORDER BY seq`;
     return this.#statements.prepare(sql).all(...values) as unknown as Row[];

@@ -8,7 +8,7 @@ import { PlatformError } from '../ports.ts';
 import { Collection } from './collection.ts';
 import { type Rows, SCHEMA_STATEMENTS } from './rows.ts';
 
-/** Node 22 warns that SQLite is experimental, which a user cannot avoid. */
+/** Hides the warning of Node 22 that SQLite is experimental, because a user cannot avoid it. */
 export function withoutSqliteWarning<T>(load: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {

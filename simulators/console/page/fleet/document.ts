@@ -9,7 +9,6 @@ export interface Second {
   attempts: number;
   reached: number;
   missed: number;
-  /** Longest pause of a worker's event loop. */
   stallMs: number;
 }
 
@@ -42,11 +41,11 @@ export interface FleetDocument {
   /** One letter for each robot, e.g. `o` for online. */
   states: string;
   phase: string;
-  /** From the fleet's creation to the first phase; null before that phase. */
+  /** Milliseconds from the fleet's creation to the first phase; null before that phase. */
   beginMs: number | null;
-  /** Since the fleet was created. */
+  /** Milliseconds since the fleet was created. */
   elapsedMs: number;
-  /** To the end of the schedule; null without a schedule. */
+  /** Milliseconds to the end of the schedule; null without a schedule. */
   remainingMs: number | null;
   paused: boolean;
   seconds: Second[];

@@ -41,7 +41,7 @@ export interface RequestLine {
   version: string | null;
   /** Name of the key, `unknown key`, `no key`, or `agent`; never the key itself. */
   key: string;
-  /** Null: the connection ended without an answer. */
+  /** HTTP status; null if the connection ended without an answer. */
   status: number | null;
 }
 

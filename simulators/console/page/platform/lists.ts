@@ -105,7 +105,6 @@ function DeviceRow({ line, groups, open, onToggle }: DeviceRowProps): VNode {
   </li>`;
 }
 
-/** Characters at the end of a name that a narrow column still shows. */
 const NAME_END = 6;
 
 const Name = ({ name }: { name: string }): VNode =>

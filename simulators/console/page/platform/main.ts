@@ -9,7 +9,6 @@ interface PlanProps extends PageProps<PlatformDocument> {
   onRoute(route: string): void;
 }
 
-/** Suggestions; the input accepts any fault. */
 const FAULTS = ['429=1', '5xx=503', 'reset', 'latency=2000', 'slow-body=200', '5xx@0.5'];
 
 function PlanCard({ document, route, onRoute }: PlanProps): VNode {

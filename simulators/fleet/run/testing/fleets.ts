@@ -41,7 +41,6 @@ export function useFleets() {
         ...options,
       });
     },
-    /** Fleet of `create` whose robots are online. */
     async online(yaml: string, options: Partial<FleetOptions> = {}): Promise<Fleet> {
       const fleet = this.create(yaml, options);
       await fleet.prepare();

@@ -6,7 +6,6 @@ import { type AgentDeviceRecord, type AgentPort, type Credentials, PlatformError
 type StoredDevice = AgentDeviceRecord & { fingerprint: string | null };
 type StoredDeployment = AgentDeployment & { deployed_at?: string; archived_at?: string };
 
-/** Deployment that is queued for a device, as the agent API shows it. */
 export const queuedDeployment = (id: string, change: Partial<AgentDeployment> = {}): AgentDeployment => ({
   object: 'deployment',
   id,
@@ -105,7 +104,6 @@ export class MemoryPlatform implements AgentPort {
     return bound;
   }
 
-  /** Provisions a device by a new token. */
   enrolled(name: string, credentials: Partial<Credentials> = {}): AgentDeviceRecord {
     const usual = { agent_version: 'v1', public_key_pem: '', fingerprint: '' };
     return this.provision(this.provisioningToken(), { name, ...usual, ...credentials });
