@@ -15,6 +15,11 @@ export const isLastWord = ({ request, response }: Exchange): boolean =>
 export const isHttp1 = ({ httpVersionMajor }: Pick<IncomingMessage, 'httpVersionMajor'>): boolean =>
   httpVersionMajor === 1;
 
+/** Closes after the answer to a declined upgrade, because Node drops the rest of its packet and serves the next one. */
+export function closeAfterUpgrade({ request, response }: Exchange): void {
+  if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+}
+
 const STATUS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',

@@ -9,6 +9,7 @@ import type { Shape, TypeOfShape } from '../../../harness/contract/shape.ts';
 import { type ControlRefusal, controlRefusal, newControlToken } from '../../common/control-guard.ts';
 import {
   bodyText,
+  closeAfterUpgrade,
   type Exchange,
   isHttp1,
   isLastWord,
@@ -52,6 +53,7 @@ export async function serveControl(target: ControlTarget, where: ControlOption):
   const latest = new WeakMap<Duplex, Exchange>();
   const server = http.createServer((request, response) => {
     latest.set(request.socket, { request, response });
+    closeAfterUpgrade({ request, response });
     if (!isHttp1(request)) return void response.writeHead(505, { Connection: 'close', 'Content-Length': 0 }).end();
     const refuse = ({ status, code, message }: ControlRefusal | ControlError): void =>
       send(response, status, { error: { code, params: {}, message } });

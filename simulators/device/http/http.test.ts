@@ -55,7 +55,9 @@ describe('connections', () => {
   test('ignore an Upgrade header, and answer a client that has closed its sending side', async () => {
     await using on = await robot();
     const upgrade = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n';
-    expect(statuses(await talk(on.socket, `GET /v0.2/health HTTP/1.1\r\n${upgrade}`, { half: true }))).toEqual([200]);
+    const text = await talk(on.socket, `GET /v0.2/health HTTP/1.1\r\n${upgrade}`, { half: true });
+    expect(statuses(text)).toEqual([200]);
+    expect(text).toMatch(/^connection: close\r$/im);
     await on.device.publish(1);
     const events = `GET /v0.2/events?after=0 HTTP/1.1\r\n${upgrade}`;
     expect(statuses(await talk(on.socket, events, { enough: 'id: 1' }))).toEqual([200]);

@@ -3,7 +3,7 @@
 import type http from 'node:http';
 import type { Socket } from 'node:net';
 import { getBuiltinModule } from 'node:process';
-import { type Exchange, isHttp1, isLastWord, lastAnswer, statusOf } from '../../common/malformed.ts';
+import { closeAfterUpgrade, type Exchange, isHttp1, isLastWord, lastAnswer, statusOf } from '../../common/malformed.ts';
 import { giveWay } from '../stream/reader.ts';
 import type { Entrance } from '../transport.ts';
 
@@ -58,6 +58,7 @@ function hub(): http.Server {
   server.on('request', (request, response) => {
     const connection = connections.get(request.socket);
     if (connection) connection.latest = { request, response };
+    closeAfterUpgrade({ request, response });
     if (!isHttp1(request)) refuse(request.socket, '505 HTTP Version Not Supported');
     // RFC 9112 section 3.2 requires 400 for several Host headers; Node keeps only the first.
     else if (hostsIn(request.rawHeaders) > 1)

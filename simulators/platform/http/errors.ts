@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { http } from '../../../harness/common/node-http.ts';
-import { isHttp1 } from '../../common/malformed.ts';
+import { closeAfterUpgrade, isHttp1 } from '../../common/malformed.ts';
 import type { ErrorFacts } from '../behaviour.ts';
 import type { Core } from '../core.ts';
 import { PlatformError } from '../ports.ts';
@@ -33,7 +33,8 @@ export function serverOf(core: Core, options: object, onFailure: OnFailure): Fas
     frameworkErrors: answer,
   });
   app.setErrorHandler(answer);
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
+    closeAfterUpgrade({ request: request.raw, response: reply.raw });
     if (isHttp1(request.raw)) done();
     else done(new PlatformError(505, 'http_version_not_supported', 'requests are of HTTP/1.1'));
   });
