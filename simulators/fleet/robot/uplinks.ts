@@ -103,6 +103,8 @@ function sharedToken(issue: () => Promise<string>): (refused: string | undefined
     if (token === undefined || isRefused || performance.now() > until) {
       // Replaces a token after two minutes, because a token expires after five.
       until = performance.now() + 120_000;
+      // Shares the request for a new token with robots that are refused before its answer.
+      issued = undefined;
       token = issue();
       token.then(
         (text) => (issued = text),
