@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { LiveSubscriber } from '../../device/behaviour.ts';
+import type { StoredEvent } from '../../device/log/line.ts';
 import { answered, asksForEvents, type DeviceChanges, defect, onSome, variant, whenOver } from '../define-device.ts';
 
 const servesAtOnce = (most: number, refusal: OutgoingHttpHeaders) => (): DeviceChanges => {
@@ -31,6 +32,25 @@ export const defects = [
       },
     };
   }),
+  defect(
+    'newest-waits-for-the-next',
+    'Sends a live event only once the next one is published.',
+    ['device.events.concurrent'],
+    {
+      stream: {
+        session: () => {
+          let held: readonly StoredEvent[] = [];
+          return {
+            live: (events) => {
+              const due = [...held, ...events];
+              held = due.splice(-1);
+              return due;
+            },
+          };
+        },
+      },
+    },
+  ),
   defect(
     'slow-reader-blocks',
     'Waits for the slowest subscriber before anyone gets the next event.',

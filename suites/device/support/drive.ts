@@ -61,7 +61,7 @@ export async function readUpTo(subscription: Subscription, published: Published)
   const probe = makeProbe(t);
   const seen = await subscription.reach(last, what, probe);
   const came = subscription.events;
-  const arrived = !probe.isSent || came.some(({ id }) => id === last);
+  const arrived = probe.published === undefined || came.some(({ id }) => id === last);
   if (!arrived) recordTimeout(t, 'event');
   t.must(arrived, {
     expected: `${what}, on an open stream`,
@@ -87,17 +87,15 @@ export async function readUpToDeployed(
 }
 
 function makeProbe(t: Device, graceMs = 0): Probe {
-  const probe: { -readonly [Name in keyof Probe]: Probe[Name] } = {
-    isSent: false,
+  const probe: Probe = {
+    published: undefined,
     id: undefined,
     graceMs,
     send: () => {
-      if (probe.isSent) return;
-      probe.isSent = true;
-      publishUnread(t, 1).then(
+      probe.published ??= publishUnread(t, 1).then(
         ({ last }) => (probe.id = last),
         // A failure of control proves nothing about the awaited event.
-        () => {},
+        () => undefined,
       );
     },
   };

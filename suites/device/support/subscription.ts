@@ -12,8 +12,9 @@ type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
 /** Extra event on a silent stream, to see whether the stream still works. */
 export interface Probe {
   send(): void;
-  readonly isSent: boolean;
-  readonly id: bigint | undefined;
+  /** Id of the extra event, undefined if control failed; undefined before `send`. */
+  published: Promise<bigint | undefined> | undefined;
+  id: bigint | undefined;
   /** Milliseconds that the awaited event may still take after the extra event has come. */
   readonly graceMs: number;
 }
@@ -84,11 +85,15 @@ export class Subscription {
     for (let newest: bigint | undefined; ; ) {
       const event = await this.#next(wait);
       taken.push(event);
-      if (fits(event)) return taken;
+      if (fits(event)) break;
       if (newest !== undefined && event.id <= newest) continue;
       newest = event.id;
       patience.renew();
     }
+    // Waits for the extra event, too, because a stream that holds back its newest event sent the awaited one with it.
+    const extra = await probe?.published;
+    if (extra !== undefined && taken.every(({ id }) => id < extra)) await this.reach(extra);
+    return taken;
   }
 
   reach(id: bigint, what = `event ${id}`, probe?: Probe): Promise<SeenEvent[]> {
@@ -181,7 +186,7 @@ export class Subscription {
     try {
       const frame = await this.#nextInTime(wait);
       // The extra event may have caused this one.
-      if (probe?.isSent !== true) recordSuccess(this.device, wait.kind, performance.now() - started);
+      if (probe?.published === undefined) recordSuccess(this.device, wait.kind, performance.now() - started);
       return frame;
     } catch (error) {
       if (!(error instanceof StreamTimeout || error instanceof StreamEnded)) throw error;
