@@ -30,6 +30,7 @@ interface Effect {
   answer?: ControlAnswer;
   shows?: Shown;
   sends?: string;
+  afterMs?: number;
   logs?: string;
 }
 
@@ -138,7 +139,14 @@ const CASES: Record<string, Case> = {
   'nothing is current after a removal': { said: REMOVED, shows: { current: null }, asked: [] },
   'the log tells, and lacks the deployment': { said: DEPLOYED, log: ['', 'd2'], untrue: ['deploy', 'd1'], asked: [] },
   'the log holds the deployment': { said: DEPLOYED, log: ['', '{"of":"d1"}'], asked: [] },
-  'the log holds the last event': { said: PUBLISHED, log: ['', '{"id":4}'], asked: [] },
+  'the log holds the last event': { said: PUBLISHED, log: ['', '{"id":4}'], asked: ['publish'] },
+  'control answers before the log and a stream have an event': {
+    said: PUBLISHED,
+    log: ['', '{"id":4}'],
+    again: { publish: { answer: ids(5, 5), sends: '{"id":5}', afterMs: SOON_MS } },
+    traceMs: LONG_MS,
+    untrue: ['publish', 'answered before'],
+  },
   'the log has others': { said: PUBLISHED, log: ['', '[44, 14, 4.5, -4, "a4"]'], untrue: LOST },
   'the log held the number before': { said: PUBLISHED, log: ['4 ', 'x'], untrue: LOST },
   'compacted events are not looked for': { said: PUBLISHED, compacted: 5n, shows: { eventsStatus: 410 }, asked: [] },
@@ -165,10 +173,11 @@ test.concurrent.each(Object.entries(CASES))('drives are held against the device 
   Object.assign(device, given.shows);
   const answered = (name: 'publish' | 'deploy') => () => {
     if (given.refuses) throw new ControlError('no');
-    const { answer = LIES[name], shows, sends, logs } = given.again?.[name] ?? {};
+    const { answer = LIES[name], shows, sends, afterMs = 0, logs } = given.again?.[name] ?? {};
     Object.assign(device, shows);
     if (logs !== undefined) appendFileSync(path, logs);
-    if (sends !== undefined) device.send(sends);
+    if (sends !== undefined && afterMs === 0) device.send(sends);
+    else if (sends !== undefined) setTimeout(() => device.send(sends), afterMs);
     return answer;
   };
   const { control, calls } = fakeControl({ publish: answered('publish'), deploy: answered('deploy') });

@@ -228,7 +228,10 @@ async function untrueDrive(looking: Looking): Promise<FalseClaim | undefined> {
   for (const one of looking.drives.unseen) {
     const { drive } = one;
     if (await hadEffect(looking, drive)) continue;
-    if (looking.agent.logTells && (await isLogged(looking, one))) continue;
+    if (looking.agent.logTells && (await isLogged(looking, one))) {
+      if (drive.kind !== 'publish' || !(await answersEarly(looking))) continue;
+      return { call: 'publish', why: 'control answered before the device had published the events' };
+    }
     // Only a deployment in the state `deployed` causes an event in the log.
     const logTells = looking.agent.logTells && (drive.kind !== 'deploy' || drive.isDeployed);
     if (!logTells && (await isTruthful(looking, drive.kind))) return undefined;
@@ -287,6 +290,24 @@ async function isLost(looking: Looking, make: () => Promise<Drive | undefined>):
     throw error;
   });
   return drive && !(await isLogged(looking, { drive, mark }));
+}
+
+/** Publishes an event; true if control answers half a second before stream and log have the event. */
+async function answersEarly(looking: Looking): Promise<boolean> {
+  const stream = await openEvents(looking.http);
+  try {
+    const mark = await looking.drives.mark();
+    const drive = driveOf({ name: 'publish', count: 1 }, await looking.control.publish(1, looking.signal));
+    if (drive === undefined || stream.status !== 200) return false;
+    const isPrompt = (await firstId({ ...looking, traceMs: 500 }, stream)) !== undefined;
+    if (isPrompt || (await looking.drives.isInLog({ drive, mark }))) return false;
+    return (await firstId(looking, stream)) !== undefined;
+  } catch (error) {
+    if (error instanceof ControlError) return false;
+    throw error;
+  } finally {
+    await stream.close();
+  }
 }
 
 async function isTruthful(looking: Looking, kind: Drive['kind']): Promise<boolean> {

@@ -233,6 +233,18 @@ const platformSubjects = (): Subject[] => [
   })),
   ...defective('platform', platformDefects),
   ...variants('platform', platformVariants),
+  ...named('platform', 'unwilling', ['devices-of-a-megabyte'], () => ({
+    reason: /a body larger than 16 MiB/,
+    run: (choice) => {
+      const { platform } = behavioursWith({});
+      const notes = 'x'.repeat(2 ** 20);
+      const resource: PlatformBehaviour['resource'] = (kind, shown, version) => ({
+        ...(platform.resource?.(kind, shown, version) ?? shown),
+        ...(kind === 'device' && { notes }),
+      });
+      return runOnPlatform({ behaviour: { ...platform, resource } }, choice);
+    },
+  })),
   ...nulls('platform', NULL_NAMES, async (name, choice) => {
     await using server = await nullServer(name, { port: 0 });
     const devices = { onlineDevice: 'dvc_online', offlineDevice: 'dvc_offline' };
