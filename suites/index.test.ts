@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { loadSuites } from '../harness/cli/catalogue.ts';
 import { CLIENT_JOBS, JOB_TABLE } from '../harness/contract/client.ts';
@@ -5,6 +6,8 @@ import { premiseProblems } from '../harness/runner/testing/premises.ts';
 import { clientSuite } from './client/index.ts';
 import { deviceSuite } from './device/index.ts';
 import { platformSuite } from './platform/index.ts';
+import { EXPLORED_IDS } from './platform/oracle/checks.ts';
+import { DECIDED } from './platform/oracle/decides.ts';
 import { ANY_LIST } from './platform/support/check.ts';
 
 const premisesBelow = (checks: readonly { id: string; premises?: readonly string[] }[], id: string): string[] =>
@@ -101,4 +104,31 @@ it('the client suite gives every check one job, and rests it on the plainest of 
     for (const first of jobs.map((job) => JOB_TABLE[job].plainest))
       if (requirement.id !== first) expect(premisesBelow(checks, id), id).toContain(first);
   }
+});
+
+it('the table of the oracle names exactly the requirements that explorations decide', () => {
+  expect(platformSuite.checks.length).toBeGreaterThan(DECIDED.length);
+  expect(DECIDED.toSorted()).toEqual([...EXPLORED_IDS].toSorted());
+});
+
+function callsOfProperty(source: string): string[] {
+  return [...source.matchAll(/\bt\.property\(/g)].map(({ index, 0: { length } }) => {
+    let open = 1;
+    let end = index + length;
+    for (; open > 0 && end < source.length; end += 1) {
+      if (source[end] === '(') open += 1;
+      else if (source[end] === ')') open -= 1;
+    }
+    return source.slice(index, end);
+  });
+}
+
+it('every property of the suites describes its counterexample', () => {
+  const files = globSync(`${import.meta.dirname}/{device,platform,system}/*.ts`);
+  const calls = files
+    .filter((file) => !file.endsWith('.test.ts'))
+    .flatMap((file) => callsOfProperty(readFileSync(file, 'utf8')).map((call) => ({ file, call })));
+  expect(calls.length).toBeGreaterThan(10);
+  const silent = calls.filter(({ call }) => !/describe/.test(call));
+  expect(silent.map(({ file, call }) => `${file}: ${call.slice(0, 60)}`)).toEqual([]);
 });

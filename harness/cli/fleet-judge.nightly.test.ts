@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { useFolder } from '../../simulators/common/testing/scratch.ts';
 import { platformDefect } from '../../simulators/defects/platform/index.ts';
 import type { Exchange } from '../../simulators/fleet/platform/answers.ts';
 import type { Judged } from '../../simulators/fleet/result/result.ts';
 import { runFleet } from '../../simulators/fleet/run/run.ts';
 import { runOptionsIn } from '../../simulators/fleet/run/testing/fleets.ts';
-import { useFolder } from '../../simulators/fleet/testing/scratch.ts';
 import { parseFaults } from '../../simulators/platform/faults.ts';
 import { type PlatformOptions, simulatePlatform } from '../../simulators/platform/index.ts';
 import { referenceBehaviour } from '../../simulators/platform/reference.ts';

@@ -3,10 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { served } from '../common/testing/servers.ts';
 import { EQUIVALENT_FORMS } from './equivalent-forms.ts';
-import { HttpClient } from './http.ts';
 import { usualUserAgent } from './known-clients.ts';
+import { clientOf } from './testing/served.ts';
 
 const DIR = join(import.meta.dirname, '../../fixtures/known-clients');
 const RECORDED = readdirSync(DIR)
@@ -48,13 +47,11 @@ async function received({ file, text }: (typeof RECORDED)[number]): Promise<stri
   });
   const { method, path, headers, body } = partsOf(text);
   const set = Object.entries(headers).filter(([name, value]) => SET.includes(name) && value !== '*/*');
-  const http = new HttpClient({
-    endpoint: { origin: (await served(server)).url },
+  const http = await clientOf(server, {
     headers: { 'user-agent': headers['user-agent'] ?? '' },
     form: isBrowser({ file }) ? EQUIVALENT_FORMS.find(({ name }) => name.includes('Chromium')) : undefined,
   });
   await http.request({ method, path, headers: Object.fromEntries(set), ...(body === '' ? {} : { body }) });
-  await http.close();
   return (await came.promise).replaceAll('\r\n', '\n').replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:8080');
 }
 

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { socketsRead } from '../common/waiting.ts';
 import { socatAddress } from './connection.ts';
 import { Unfinished } from './errors.ts';
@@ -82,103 +82,97 @@ it('a raw exchange sends a request in pieces, and records a repeating line', asy
   expect(recorded?.curl).not.toContain('sesame-open');
 });
 
-describe('the record of an exchange', () => {
-  const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab';
-  const gone = (socket: Socket | undefined): Promise<unknown> =>
-    socket === undefined || socket.closed ? Promise.resolve() : new Promise((resolve) => socket.once('close', resolve));
+const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab';
+const gone = (socket: Socket | undefined): Promise<unknown> =>
+  socket === undefined || socket.closed ? Promise.resolve() : new Promise((resolve) => socket.once('close', resolve));
 
-  it.each([
-    ['was answered', ANSWER, within, { status: 200 }],
-    ['got nothing in time', '', SHORT, { error: 'no answer in time' }],
-  ])('says that it %s, also after its connection closes', async (_, said, patience, record) => {
-    let socket: Socket | undefined;
-    const http = await talking((one) => {
-      socket = one;
-      one.write(said);
-    });
-    await exchange(http, ['x'], { within: patience });
-    await gone(socket);
-    await socketsRead();
-    const { status, error } = http.recorder.exchanges.at(-1) ?? {};
-    expect({ status, error }).toEqual({ status: undefined, error: undefined, ...record });
+it.each([
+  ['was answered', ANSWER, within, { status: 200 }],
+  ['got nothing in time', '', SHORT, { error: 'no answer in time' }],
+])('the record of an exchange says that it %s, also after its connection closes', async (_, said, patience, record) => {
+  let socket: Socket | undefined;
+  const http = await talking((one) => {
+    socket = one;
+    one.write(said);
   });
-
-  it('says that it was interrupted, not that the server hung up', async () => {
-    const http = await talking((socket) => socket.write('HTTP/1.1 200 OK\r\n'));
-    const over = new AbortController();
-    const reason = new Error('the run is over');
-    const running = exchange(http.with({ signal: over.signal }), ['x'], { within });
-    over.abort(reason);
-    await expect(running).rejects.toBe(reason);
-    expect(http.recorder.exchanges.at(-1)?.error).toBe('the run is over');
-  });
-
-  it('holds a comment in place of a command line that is too long', async () => {
-    const http = await talking((socket) => socket.write(ANSWER));
-    await exchange(http, ['x'.repeat(10_000)], { within });
-    const { curl = '', request_body = '' } = http.recorder.exchanges.at(-1) ?? {};
-    expect(curl).toMatch(/^# too long for a command line: a raw request of 10000 bytes to http:\/\/127\.0\.0\.1:\d+$/);
-    expect(request_body.length).toBeLessThan(5000);
-  });
+  await exchange(http, ['x'], { within: patience });
+  await gone(socket);
+  await socketsRead();
+  const { status, error } = http.recorder.exchanges.at(-1) ?? {};
+  expect({ status, error }).toEqual({ status: undefined, error: undefined, ...record });
 });
 
-describe('the framing', () => {
-  const chunked = (body: string): string => `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
-  const ended = async (body: string): Promise<RawExchange> => {
-    const http = await talking((socket) => socket.write(chunked(body)));
-    return exchange(http, ['x'], { within: SHORT, answers: 2, methods: ['GET', 'GET'] });
-  };
-
-  it('by chunks ends after their trailers, where the next answer begins', async () => {
-    const first = '3;name=value\r\nabc\r\n0\r\nX-Check: 1\r\nX-More: 2\r\n\r\n';
-    const { end, responses } = await ended(first + chunked('0\r\n\r\n'));
-    expect(end).toBe('answered');
-    expect(responses.map(inWords)).toEqual(['200 abc', '200 ']);
-  });
-
-  it.each([
-    ['a negative size', '-5\r\nabcde\r\n0\r\n\r\n'],
-    ['no size', '\r\nabc\r\n0\r\n\r\n'],
-    ['a size with other text', '3x\r\nabc\r\n0\r\n\r\n'],
-    ['a size in another notation', '0x3\r\nabc\r\n0\r\n\r\n'],
-    ['a size that no number holds', `${'f'.repeat(20)}\r\nabc`],
-    ['more than its size', '3\r\nabcd\r\n0\r\n\r\n'],
-    ['a size without end', '1'.repeat(5000)],
-  ])('by chunks with %s is malformed', async (_, body) => {
-    expect(await ended(body)).toMatchObject({ end: 'malformed', responses: [] });
-  });
-
-  it('by incomplete chunks is awaited until the timeout', async () => {
-    for (const body of ['5\r\nab', '5\r\nabcde', '5\r\nabcde\r\n0\r\nX: 1\r\n', '5'])
-      expect(await ended(body)).toMatchObject({ end: 'timeout', responses: [] });
-  });
-
-  it.each(['-1', '1e3', '0x10', '5, 5', ''])('by a length of %j is malformed', async (length) => {
-    const http = await talking((socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\nabcde`));
-    expect(await exchange(http, ['x'], { within: SHORT })).toMatchObject({ end: 'malformed' });
-  });
+it('the record of an exchange says that it was interrupted, not that the server hung up', async () => {
+  const http = await talking((socket) => socket.write('HTTP/1.1 200 OK\r\n'));
+  const over = new AbortController();
+  const reason = new Error('the run is over');
+  const running = exchange(http.with({ signal: over.signal }), ['x'], { within });
+  over.abort(reason);
+  await expect(running).rejects.toBe(reason);
+  expect(http.recorder.exchanges.at(-1)?.error).toBe('the run is over');
 });
 
-describe('an answer without end', () => {
-  it.each([
-    ['head', 'HTTP/1.1 200 OK\r\n', `X-Pad: ${'x'.repeat(8000)}\r\n`],
-    ['body', 'HTTP/1.1 200 OK\r\n\r\n', 'x'.repeat(8000)],
-    ['line of a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1'.repeat(8000)],
-    ['trailer', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n', `X-Pad: ${'x'.repeat(8000)}\r\n`],
-  ])('in its %s is cut off at a memory bound', async (_, begin, piece) => {
-    const { end, rest } = await exchange(await pouring(begin, () => piece), ['x'], { within });
-    expect(end).toBe('malformed');
-    expect(rest.length).toBeLessThanOrEqual(4 * 1024 * 1024);
-  });
+it('the record of an exchange holds a comment in place of a command line that is too long', async () => {
+  const http = await talking((socket) => socket.write(ANSWER));
+  await exchange(http, ['x'.repeat(10_000)], { within });
+  const { curl = '', request_body = '' } = http.recorder.exchanges.at(-1) ?? {};
+  expect(curl).toMatch(/^# too long for a command line: a raw request of 10000 bytes to http:\/\/127\.0\.0\.1:\d+$/);
+  expect(request_body.length).toBeLessThan(5000);
+});
 
-  it('that comes byte by byte is unfinished, and decides nothing', async () => {
-    const http = await talking((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\n\r\n');
-      const timer = setInterval(() => socket.write('x'), 1);
-      socket.once('close', () => clearInterval(timer));
-    });
-    await expect(exchange(http, ['x'], { within: 50 })).rejects.toBeInstanceOf(Unfinished);
+const chunked = (body: string): string => `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
+const ended = async (body: string): Promise<RawExchange> => {
+  const http = await talking((socket) => socket.write(chunked(body)));
+  return exchange(http, ['x'], { within: SHORT, answers: 2, methods: ['GET', 'GET'] });
+};
+
+it('the framing by chunks ends after their trailers, where the next answer begins', async () => {
+  const first = '3;name=value\r\nabc\r\n0\r\nX-Check: 1\r\nX-More: 2\r\n\r\n';
+  const { end, responses } = await ended(first + chunked('0\r\n\r\n'));
+  expect(end).toBe('answered');
+  expect(responses.map(inWords)).toEqual(['200 abc', '200 ']);
+});
+
+it.each([
+  ['a negative size', '-5\r\nabcde\r\n0\r\n\r\n'],
+  ['no size', '\r\nabc\r\n0\r\n\r\n'],
+  ['a size with other text', '3x\r\nabc\r\n0\r\n\r\n'],
+  ['a size in another notation', '0x3\r\nabc\r\n0\r\n\r\n'],
+  ['a size that no number holds', `${'f'.repeat(20)}\r\nabc`],
+  ['more than its size', '3\r\nabcd\r\n0\r\n\r\n'],
+  ['a size without end', '1'.repeat(5000)],
+])('the framing by chunks with %s is malformed', async (_, body) => {
+  expect(await ended(body)).toMatchObject({ end: 'malformed', responses: [] });
+});
+
+it('the framing by incomplete chunks is awaited until the timeout', async () => {
+  for (const body of ['5\r\nab', '5\r\nabcde', '5\r\nabcde\r\n0\r\nX: 1\r\n', '5'])
+    expect(await ended(body)).toMatchObject({ end: 'timeout', responses: [] });
+});
+
+it.each(['-1', '1e3', '0x10', '5, 5', ''])('the framing by a length of %j is malformed', async (length) => {
+  const http = await talking((socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\nabcde`));
+  expect(await exchange(http, ['x'], { within: SHORT })).toMatchObject({ end: 'malformed' });
+});
+
+it.each([
+  ['head', 'HTTP/1.1 200 OK\r\n', `X-Pad: ${'x'.repeat(8000)}\r\n`],
+  ['body', 'HTTP/1.1 200 OK\r\n\r\n', 'x'.repeat(8000)],
+  ['line of a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1'.repeat(8000)],
+  ['trailer', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n', `X-Pad: ${'x'.repeat(8000)}\r\n`],
+])('an answer without end in its %s is cut off at a memory bound', async (_, begin, piece) => {
+  const { end, rest } = await exchange(await pouring(begin, () => piece), ['x'], { within });
+  expect(end).toBe('malformed');
+  expect(rest.length).toBeLessThanOrEqual(4 * 1024 * 1024);
+});
+
+it('an answer without end that comes byte by byte is unfinished, and decides nothing', async () => {
+  const http = await talking((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    const timer = setInterval(() => socket.write('x'), 1);
+    socket.once('close', () => clearInterval(timer));
   });
+  await expect(exchange(http, ['x'], { within: 50 })).rejects.toBeInstanceOf(Unfinished);
 });
 
 it('a socat address uses TLS for https, with the right port', () => {

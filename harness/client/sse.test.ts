@@ -50,54 +50,52 @@ it('requests carry cursors and types unchanged, with commas unescaped', async ()
   ]);
 });
 
-describe('waits', () => {
-  it.each([
-    ['gzip', createGzip],
-    ['br', createBrotliCompress],
-  ] as const)('return the frames of a stream in %s as they come', async (coding, packing) => {
-    const packed = packing();
-    answer = (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': coding }).flushHeaders();
-      packed.pipe(response);
-    };
-    const stream = await open();
-    for (const id of [1, 2]) {
-      packed.write(event(id));
-      packed.flush();
-      expect((await stream.next(wait(`event ${id}`))).id).toBe(String(id));
-    }
-  });
+it.each([
+  ['gzip', createGzip],
+  ['br', createBrotliCompress],
+] as const)('waits return the frames of a stream in %s as they come', async (coding, packing) => {
+  const packed = packing();
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': coding }).flushHeaders();
+    packed.pipe(response);
+  };
+  const stream = await open();
+  for (const id of [1, 2]) {
+    packed.write(event(id));
+    packed.flush();
+    expect((await stream.next(wait(`event ${id}`))).id).toBe(String(id));
+  }
+});
 
-  it('time out with the name of the expected event', async () => {
-    const { stream, response } = await live();
-    response.write(': hello\n\n');
-    await stream.activity({ frames: 0, comments: 0 }, wait('a comment'));
-    const error = await stream.next(wait('event 7', SHORT)).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(StreamTimeout);
-    expect(String(error)).toContain(`waited for event 7: nothing of the kind within ${SHORT} ms (0 frames, 1 comments`);
-  });
+it('waits time out with the name of the expected event', async () => {
+  const { stream, response } = await live();
+  response.write(': hello\n\n');
+  await stream.activity({ frames: 0, comments: 0 }, wait('a comment'));
+  const error = await stream.next(wait('event 7', SHORT)).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(StreamTimeout);
+  expect(String(error)).toContain(`waited for event 7: nothing of the kind within ${SHORT} ms (0 frames, 1 comments`);
+});
 
-  it('end when the server ends the stream, and when the connection breaks', async () => {
-    const ended = await live();
-    ended.response.end(event(1));
-    expect((await ended.stream.next(wait('event 1'))).id).toBe('1');
-    await expect(ended.stream.next(wait('event 2'))).rejects.toBeInstanceOf(StreamEnded);
-    expect(ended.stream.ended?.by).toBe('server');
-    const broken = await live();
-    broken.response.write('id: 1\n');
-    broken.response.socket?.destroy();
-    await expect(broken.stream.next(wait('event 1'))).rejects.toBeInstanceOf(StreamEnded);
-    expect(broken.stream.ended?.by).toBe('error');
-  });
+it('waits end when the server ends the stream, and when the connection breaks', async () => {
+  const ended = await live();
+  ended.response.end(event(1));
+  expect((await ended.stream.next(wait('event 1'))).id).toBe('1');
+  await expect(ended.stream.next(wait('event 2'))).rejects.toBeInstanceOf(StreamEnded);
+  expect(ended.stream.ended?.by).toBe('server');
+  const broken = await live();
+  broken.response.write('id: 1\n');
+  broken.response.socket?.destroy();
+  await expect(broken.stream.next(wait('event 1'))).rejects.toBeInstanceOf(StreamEnded);
+  expect(broken.stream.ended?.by).toBe('error');
+});
 
-  it('recompute the required silence after each frame', async () => {
-    const { stream, response } = await live();
-    setTimeout(() => response.write(event(1)), SHORT);
-    const started = performance.now();
-    await stream.idle(() => (stream.frames.length === 0 ? 60_000 : SHORT), { within: 60_000, for: 'quiet' });
-    expect(stream.frames).toHaveLength(1);
-    expect(performance.now() - started).toBeLessThan(60_000);
-  });
+it('waits recompute the required silence after each frame', async () => {
+  const { stream, response } = await live();
+  setTimeout(() => response.write(event(1)), SHORT);
+  const started = performance.now();
+  await stream.idle(() => (stream.frames.length === 0 ? 60_000 : SHORT), { within: 60_000, for: 'quiet' });
+  expect(stream.frames).toHaveLength(1);
+  expect(performance.now() - started).toBeLessThan(60_000);
 });
 
 describe('a wait goes on', () => {
@@ -158,30 +156,28 @@ describe('a wait goes on', () => {
   });
 });
 
-describe('the connection', () => {
-  it('is cut at any byte, and every frame before it is read', async () => {
-    const source = Buffer.from(`: c\n\n${event(1)}id: 2\nevent: é.ü\ndata: {"x":"😀"}\n\n${event(3)}`);
-    answer = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).write(source);
-    await fc.assert(
-      fc.asyncProperty(fc.nat({ max: source.length }), async (bytes) => {
-        const stream = await open({ cutAfterBytes: bytes });
-        await stream.rest(wait('the cut'));
-        expect(stream.bytes).toBe(bytes);
-        expect(stream.ended?.by).toBe('cut');
-        const whole = source.subarray(0, bytes).toString('latin1').split('\n\n').slice(0, -1);
-        expect(stream.frames).toHaveLength(whole.filter((block) => block.includes('id: ')).length);
-        await stream.close();
-      }),
-      { numRuns: 60 },
-    );
-  });
+it('the connection is cut at any byte, and every frame before it is read', async () => {
+  const source = Buffer.from(`: c\n\n${event(1)}id: 2\nevent: é.ü\ndata: {"x":"😀"}\n\n${event(3)}`);
+  answer = (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).write(source);
+  await fc.assert(
+    fc.asyncProperty(fc.nat({ max: source.length }), async (bytes) => {
+      const stream = await open({ cutAfterBytes: bytes });
+      await stream.rest(wait('the cut'));
+      expect(stream.bytes).toBe(bytes);
+      expect(stream.ended?.by).toBe('cut');
+      const whole = source.subarray(0, bytes).toString('latin1').split('\n\n').slice(0, -1);
+      expect(stream.frames).toHaveLength(whole.filter((block) => block.includes('id: ')).length);
+      await stream.close();
+    }),
+    { numRuns: 60 },
+  );
+});
 
-  it('closes for good, even when closed twice', async () => {
-    const { stream, response } = await live();
-    const closed = new Promise((resolve) => response.once('close', resolve));
-    await stream.close();
-    await stream.close();
-    await closed;
-    await expect(stream.next(wait('anything'))).rejects.toThrow('closed by this client');
-  });
+it('the connection closes for good, even when closed twice', async () => {
+  const { stream, response } = await live();
+  const closed = new Promise((resolve) => response.once('close', resolve));
+  await stream.close();
+  await stream.close();
+  await closed;
+  await expect(stream.next(wait('anything'))).rejects.toThrow('closed by this client');
 });

@@ -70,55 +70,53 @@ it.each([0, 1, 2, 3, 4])('base64 after %i other bytes is masked, except what nei
   }
 });
 
-describe('cuts', () => {
-  it('leave no readable part of a secret, at any offset and repetition', () => {
-    for (const secret of [PLAIN, AWKWARD]) {
-      const redactor = knowing(secret);
-      for (let at = 30 - secret.length - 2; at <= 32; at += 1) {
-        const text = `${'.'.repeat(at)}${secret}${'.'.repeat(100)}`;
-        expect(told(redactor.excerpt(text, 30), secret)).toBe('');
-        expect(told(redactor.excerpt(text.slice(0, 30), 30, { ended: false }), secret).length).toBeLessThan(4);
+it('cuts leave no readable part of a secret, at any offset and repetition', () => {
+  for (const secret of [PLAIN, AWKWARD]) {
+    const redactor = knowing(secret);
+    for (let at = 30 - secret.length - 2; at <= 32; at += 1) {
+      const text = `${'.'.repeat(at)}${secret}${'.'.repeat(100)}`;
+      expect(told(redactor.excerpt(text, 30), secret)).toBe('');
+      expect(told(redactor.excerpt(text.slice(0, 30), 30, { ended: false }), secret).length).toBeLessThan(4);
+    }
+    for (let length = 1; length < 300; length += 1) {
+      const text = secret.repeat(20).slice(0, length);
+      expect(told(redactor.excerpt(text, 40), secret).length).toBeLessThan(secret.length / 2);
+      expect(told(redactor.excerpt(text, 40, { ended: false }), secret).length).toBeLessThan(4);
+    }
+  }
+});
+
+it('cuts from elsewhere are masked before their mark, after it, and without one', () => {
+  const redactor = knowing(PLAIN);
+  for (let length = 1; length < PLAIN.length; length += 1) {
+    expect(told(redactor.text(`a ${PLAIN.slice(0, length)}… b`), PLAIN).length).toBeLessThan(4);
+    expect(told(redactor.text(`…${PLAIN.slice(-length)} b`), PLAIN).length).toBeLessThan(4);
+    expect(told(redactor.text(`a "${PLAIN.slice(0, length)}" b`), PLAIN).length).toBeLessThan(8);
+  }
+});
+
+it('cuts of any text leave at most a few characters of a secret', () => {
+  const redactor = knowing(AWKWARD, PLAIN);
+  const piece = fc.oneof(fc.constant(AWKWARD), fc.constant(PLAIN), fc.string({ maxLength: 12, unit: anyCharacter }));
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 30 }), fc.nat({ max: 200 }), (pieces, limit) => {
+      const said = redactor.excerpt(pieces.join(''), limit);
+      const chance = pieces.filter((text) => text !== AWKWARD && text !== PLAIN).join(' ');
+      for (const secret of [AWKWARD, PLAIN]) {
+        expect(told(said, secret).length).toBeLessThanOrEqual(Math.max(4, told(chance, secret).length));
       }
-      for (let length = 1; length < 300; length += 1) {
-        const text = secret.repeat(20).slice(0, length);
-        expect(told(redactor.excerpt(text, 40), secret).length).toBeLessThan(secret.length / 2);
-        expect(told(redactor.excerpt(text, 40, { ended: false }), secret).length).toBeLessThan(4);
-      }
-    }
-  });
+    }),
+    { numRuns: 100 },
+  );
+});
 
-  it('from elsewhere are masked before their mark, after it, and without one', () => {
-    const redactor = knowing(PLAIN);
-    for (let length = 1; length < PLAIN.length; length += 1) {
-      expect(told(redactor.text(`a ${PLAIN.slice(0, length)}… b`), PLAIN).length).toBeLessThan(4);
-      expect(told(redactor.text(`…${PLAIN.slice(-length)} b`), PLAIN).length).toBeLessThan(4);
-      expect(told(redactor.text(`a "${PLAIN.slice(0, length)}" b`), PLAIN).length).toBeLessThan(8);
-    }
-  });
-
-  it('of any text leave at most a few characters of a secret', () => {
-    const redactor = knowing(AWKWARD, PLAIN);
-    const piece = fc.oneof(fc.constant(AWKWARD), fc.constant(PLAIN), fc.string({ maxLength: 12, unit: anyCharacter }));
-    fc.assert(
-      fc.property(fc.array(piece, { maxLength: 30 }), fc.nat({ max: 200 }), (pieces, limit) => {
-        const said = redactor.excerpt(pieces.join(''), limit);
-        const chance = pieces.filter((text) => text !== AWKWARD && text !== PLAIN).join(' ');
-        for (const secret of [AWKWARD, PLAIN]) {
-          expect(told(said, secret).length).toBeLessThanOrEqual(Math.max(4, told(chance, secret).length));
-        }
-      }),
-      { numRuns: 100 },
-    );
-  });
-
-  it('in the values of a finding follow the masking', () => {
-    const redactor = knowing(AWKWARD);
-    for (let at = 560; at <= 601; at += 1) {
-      const value = { text: `${'x'.repeat(at)}${AWKWARD}` };
-      expect(told(shortText(value, 600, redactor), AWKWARD)).toBe('');
-      expect(told(shortText(new Error(value.text), 600, redactor), AWKWARD)).toBe('');
-    }
-  });
+it('cuts in the values of a finding follow the masking', () => {
+  const redactor = knowing(AWKWARD);
+  for (let at = 560; at <= 601; at += 1) {
+    const value = { text: `${'x'.repeat(at)}${AWKWARD}` };
+    expect(told(shortText(value, 600, redactor), AWKWARD)).toBe('');
+    expect(told(shortText(new Error(value.text), 600, redactor), AWKWARD)).toBe('');
+  }
 });
 
 it('leaves other text alone', () => {

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { expect, it, test } from 'vitest';
 import { Display } from './display.ts';
 import { escapeAttribute, escapeText, html } from './html.ts';
 import { bar, cutTo, hanging, LiveArea, type Output, painter, width, wrap } from './terminal.ts';
@@ -35,52 +35,50 @@ class Terminal implements Output {
   }
 }
 
-describe('a live area', () => {
-  it('redraws in place when it grows or shrinks', () => {
-    const terminal = new Terminal();
-    const area = new LiveArea(terminal);
-    area.line('before');
-    area.draw(['one']);
-    area.draw(['one', 'two', 'three']);
-    area.draw(['four', 'five']);
-    expect(terminal.lines).toEqual(['before', 'four', 'five']);
-    area.clear();
-    area.clear();
-    expect(terminal.lines).toEqual(['before', '']);
-  });
+it('a live area redraws in place when it grows or shrinks', () => {
+  const terminal = new Terminal();
+  const area = new LiveArea(terminal);
+  area.line('before');
+  area.draw(['one']);
+  area.draw(['one', 'two', 'three']);
+  area.draw(['four', 'five']);
+  expect(terminal.lines).toEqual(['before', 'four', 'five']);
+  area.clear();
+  area.clear();
+  expect(terminal.lines).toEqual(['before', '']);
+});
 
-  it('keeps lines above it, and its own lines once kept', () => {
-    const terminal = new Terminal();
-    const area = new LiveArea(terminal);
-    area.draw(['10 %']);
-    area.line('a line that stays');
-    area.draw(['20 %', 'x']);
-    area.keep();
-    area.draw(['next']);
-    expect(terminal.lines).toEqual(['a line that stays', '20 %', 'x', 'next']);
-  });
+it('a live area keeps lines above it, and its own lines once kept', () => {
+  const terminal = new Terminal();
+  const area = new LiveArea(terminal);
+  area.draw(['10 %']);
+  area.line('a line that stays');
+  area.draw(['20 %', 'x']);
+  area.keep();
+  area.draw(['next']);
+  expect(terminal.lines).toEqual(['a line that stays', '20 %', 'x', 'next']);
+});
 
-  it('cuts lines wider than the terminal, without counting colours', () => {
-    const terminal = new Terminal();
-    const paint = painter(terminal, { FORCE_COLOR: '1' });
-    new LiveArea(terminal).draw(['x'.repeat(21)]);
-    expect(terminal.lines).toEqual([`${'x'.repeat(19)}…`]);
-    const said: string[] = [];
-    const wide = new LiveArea({ isTTY: true, columns: 20, write: (text) => said.push(text) });
-    wide.draw([paint('red', 'x'.repeat(20)), paint('red', 'y'.repeat(21))]);
-    expect(said.join('')).toBe(`${paint('red', 'x'.repeat(20))}\n${'y'.repeat(19)}…`);
-  });
+it('a live area cuts lines wider than the terminal, without counting colours', () => {
+  const terminal = new Terminal();
+  const paint = painter(terminal, { FORCE_COLOR: '1' });
+  new LiveArea(terminal).draw(['x'.repeat(21)]);
+  expect(terminal.lines).toEqual([`${'x'.repeat(19)}…`]);
+  const said: string[] = [];
+  const wide = new LiveArea({ isTTY: true, columns: 20, write: (text) => said.push(text) });
+  wide.draw([paint('red', 'x'.repeat(20)), paint('red', 'y'.repeat(21))]);
+  expect(said.join('')).toBe(`${paint('red', 'x'.repeat(20))}\n${'y'.repeat(19)}…`);
+});
 
-  it('writes only permanent lines where there is no terminal', () => {
-    const said: string[] = [];
-    const area = new LiveArea({ write: (text) => said.push(text) });
-    area.draw(['unseen']);
-    area.line('seen');
-    area.draw(['unseen']);
-    area.keep();
-    area.clear();
-    expect(said).toEqual(['seen\n']);
-  });
+it('a live area writes only permanent lines where there is no terminal', () => {
+  const said: string[] = [];
+  const area = new LiveArea({ write: (text) => said.push(text) });
+  area.draw(['unseen']);
+  area.line('seen');
+  area.draw(['unseen']);
+  area.keep();
+  area.clear();
+  expect(said).toEqual(['seen\n']);
 });
 
 test('a bar is readable without colours and has a constant length', () => {
@@ -106,45 +104,43 @@ const screen = (isTTY: boolean): Output & { text: string } => ({
   },
 });
 
-describe('the display', () => {
-  it('keeps all lines of long rows within 60 columns, beside their label', () => {
-    const on = screen(true);
-    const display = new Display(on, { labels: 16 });
-    display.row('✓ robots', '200/200 online, each with a socket, an event log and config files of its own  2.1 s');
-    const lines = on.text.trimEnd().split('\n');
-    expect(lines.length).toBeGreaterThan(1);
-    expect(lines[0]).toMatch(/^ {2}✓ robots {8}200\/200/);
-    for (const line of lines.slice(1)) expect(line).toMatch(/^ {18}\S/);
-    expect(lines.every((line) => line.length <= COLUMNS)).toBe(true);
-  });
+it('the display keeps all lines of long rows within 60 columns, beside their label', () => {
+  const on = screen(true);
+  const display = new Display(on, { labels: 16 });
+  display.row('✓ robots', '200/200 online, each with a socket, an event log and config files of its own  2.1 s');
+  const lines = on.text.trimEnd().split('\n');
+  expect(lines.length).toBeGreaterThan(1);
+  expect(lines[0]).toMatch(/^ {2}✓ robots {8}200\/200/);
+  for (const line of lines.slice(1)) expect(line).toMatch(/^ {18}\S/);
+  expect(lines.every((line) => line.length <= COLUMNS)).toBe(true);
+});
 
-  it('shows the count, the rate, the remaining time and the current work', () => {
-    const on = screen(true);
-    const display = new Display(on, { labels: 16 });
-    display.progress('device API', 0, 100, { nowMs: 0 });
-    display.progress('device API', 20, 100, { nowMs: 2000, doing: 'device.events.replay' });
-    const [line = ''] = on.text.split('\r').slice(-1);
-    expect(line).toContain('20/100  10/s, 8 s left');
-    expect([...line.replace('\u001b[J', '')].length).toBeLessThanOrEqual(COLUMNS);
-  });
+it('the display shows the count, the rate, the remaining time and the current work', () => {
+  const on = screen(true);
+  const display = new Display(on, { labels: 16 });
+  display.progress('device API', 0, 100, { nowMs: 0 });
+  display.progress('device API', 20, 100, { nowMs: 2000, doing: 'device.events.replay' });
+  const [line = ''] = on.text.split('\r').slice(-1);
+  expect(line).toContain('20/100  10/s, 8 s left');
+  expect([...line.replace('\u001b[J', '')].length).toBeLessThanOrEqual(COLUMNS);
+});
 
-  it('starts a new rate for another label', () => {
-    const on = screen(true);
-    const display = new Display(on, { labels: 9 });
-    display.progress('keys', 1000, 1000, { nowMs: 1000 });
-    display.progress('robots', 0, 10, { nowMs: 2000 });
-    display.progress('robots', 5, 10, { nowMs: 7000 });
-    expect(on.text).toContain('5/10  1/s, 5 s left');
-  });
+it('the display starts a new rate for another label', () => {
+  const on = screen(true);
+  const display = new Display(on, { labels: 9 });
+  display.progress('keys', 1000, 1000, { nowMs: 1000 });
+  display.progress('robots', 0, 10, { nowMs: 2000 });
+  display.progress('robots', 5, 10, { nowMs: 7000 });
+  expect(on.text).toContain('5/10  1/s, 5 s left');
+});
 
-  it('reports completion once where there is no terminal', () => {
-    const on = screen(false);
-    const display = new Display(on, { labels: 9 });
-    display.progress('robots', 9, 10, { nowMs: 0 });
-    display.progress('robots', 10, 10, { nowMs: 100 });
-    display.progress('robots', 10, 10, { nowMs: 9000 });
-    expect(on.text.match(/10\/10/g)).toHaveLength(1);
-  });
+it('the display reports completion once where there is no terminal', () => {
+  const on = screen(false);
+  const display = new Display(on, { labels: 9 });
+  display.progress('robots', 9, 10, { nowMs: 0 });
+  display.progress('robots', 10, 10, { nowMs: 100 });
+  display.progress('robots', 10, 10, { nowMs: 9000 });
+  expect(on.text.match(/10\/10/g)).toHaveLength(1);
 });
 
 it('axis ticks are round numbers within the axis', () => {

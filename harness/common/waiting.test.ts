@@ -29,33 +29,31 @@ function fakeTime(): PollTime & { pauses: number[] } {
   };
 }
 
-describe('poll', () => {
-  it('pauses longer each time, up to the longest pause', async () => {
-    const time = fakeTime();
-    let looks = 0;
-    const growing = { timeoutMs: 10_000, firstPauseMs: 10, growth: 2, longestPauseMs: 50, time };
-    await poll('six looks', () => (++looks === 6 ? true : undefined), growing);
-    expect(time.pauses).toEqual([10, 20, 40, 50, 50]);
-  });
+it('poll pauses longer each time, up to the longest pause', async () => {
+  const time = fakeTime();
+  let looks = 0;
+  const growing = { timeoutMs: 10_000, firstPauseMs: 10, growth: 2, longestPauseMs: 50, time };
+  await poll('six looks', () => (++looks === 6 ? true : undefined), growing);
+  expect(time.pauses).toEqual([10, 20, 40, 50, 50]);
+});
 
-  it('looks once more at the deadline, then names the wait', async () => {
-    const time = fakeTime();
-    const look = vi.fn(async () => undefined);
-    const waiting = poll('the agent to serve', look, { timeoutMs: 25, firstPauseMs: 10, time });
-    await expect(waiting).rejects.toThrow(new PollTimeout('the agent to serve', 25));
-    await expect(waiting).rejects.toThrow('timed out after 0.025 s waiting for the agent to serve');
-    expect(time.pauses).toEqual([10, 10, 5]);
-    expect(look).toHaveBeenCalledTimes(4);
-  });
+it('poll looks once more at the deadline, then names the wait', async () => {
+  const time = fakeTime();
+  const look = vi.fn(async () => undefined);
+  const waiting = poll('the agent to serve', look, { timeoutMs: 25, firstPauseMs: 10, time });
+  await expect(waiting).rejects.toThrow(new PollTimeout('the agent to serve', 25));
+  await expect(waiting).rejects.toThrow('timed out after 0.025 s waiting for the agent to serve');
+  expect(time.pauses).toEqual([10, 10, 5]);
+  expect(look).toHaveBeenCalledTimes(4);
+});
 
-  it('ends with the reason of its signal, even during a pause', async () => {
-    const stop = new AbortController();
-    const reason = new Error('interrupted');
-    const endless = { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: 2 ** 30, signal: stop.signal };
-    const waiting = poll('it', () => undefined, endless);
-    stop.abort(reason);
-    await expect(waiting).rejects.toBe(reason);
-  });
+it('poll ends with the reason of its signal, even during a pause', async () => {
+  const stop = new AbortController();
+  const reason = new Error('interrupted');
+  const endless = { timeoutMs: Number.POSITIVE_INFINITY, firstPauseMs: 2 ** 30, signal: stop.signal };
+  const waiting = poll('it', () => undefined, endless);
+  stop.abort(reason);
+  await expect(waiting).rejects.toBe(reason);
 });
 
 describe('changes', () => {

@@ -91,24 +91,22 @@ describe('findings of one cause', () => {
   });
 });
 
-describe('the most telling finding', () => {
-  const first = (...given: Given[]): string[] => leadsFirst(given.map(result)).map(({ id }) => id);
+const first = (...given: Given[]): string[] => leadsFirst(given.map(result)).map(({ id }) => id);
 
-  it('is a MUST, and among these the finding with the most consequences', () => {
-    const found = first(
-      { id: 'should', outcome: 'warn', level: 'SHOULD' },
-      { id: 'alone' },
-      { id: 'root' },
-      { id: 'follows', consequence_of: 'root' },
-      { id: 'rests', outcome: 'blocked', blocked_by: 'follows' },
-      { id: 'passes', outcome: 'pass' },
-    );
-    expect(found).toEqual(['root', 'alone', 'should']);
-  });
+it('the most telling finding is a MUST, and among these the finding with the most consequences', () => {
+  const found = first(
+    { id: 'should', outcome: 'warn', level: 'SHOULD' },
+    { id: 'alone' },
+    { id: 'root' },
+    { id: 'follows', consequence_of: 'root' },
+    { id: 'rests', outcome: 'blocked', blocked_by: 'follows' },
+    { id: 'passes', outcome: 'pass' },
+  );
+  expect(found).toEqual(['root', 'alone', 'should']);
+});
 
-  it('is the first in the report among equals', () => {
-    expect(first({ id: 'b' }, { id: 'a' })).toEqual(['b', 'a']);
-  });
+it('the most telling finding is the first in the report among equals', () => {
+  expect(first({ id: 'b' }, { id: 'a' })).toEqual(['b', 'a']);
 });
 
 const compared = (expected: string, actual: string) => comparableText({ expected, actual });
@@ -118,29 +116,27 @@ const [one, other] = [
   body('dpl_abcdefghijkl', '2026-12-01T00:00:00Z').slice(0, 40),
 ];
 
-describe('comparable text of one defect is equal', () => {
-  it.each([
-    ['a body', `it lacks "status" in ${one}`, `it lacks "status" in ${other}… (1792 characters)`],
-    ['a quoted body', `200 a/b ${JSON.stringify(one)}`, `200 a/b ${JSON.stringify(other).slice(0, -1)}…`],
-    ['the past', 'none; last events: 1 deployment.removed dpl_1', 'none; last events: 7 deployment.deployed dpl_1'],
-    ['how many there were', 'missing: dpl_1, dpl_2', 'missing: dpl_7'],
-    ['an id', 'dpl_5dx7hvxel2nz is shown', 'dpl_abcdefghijkl is shown'],
-    ['a uuid', '99d0af26-cb35-4484-8420-21f0c01cab4b is there', '7e57a1c0-0000-4000-a000-000000000001 is there'],
-    ['a port', 'connect ECONNREFUSED 127.0.0.1:40123', 'connect ECONNREFUSED 127.0.0.1:8080'],
-    ['a temporary path', 'no file /tmp/muster-aBcDeF/robot/a.json', 'no file /var/folders/zz/x1/T/muster-q/a.json'],
-    ['a day', 'Wed, 25 Nov 2026 06:53:50 GMT', 'Tue, 1 Dec 2026 16:03:05 GMT'],
-    ['a fraction of a second', '2026-11-25T06:53:50.5Z', '2026-11-25T06:53:50Z'],
-    ['how many files', '/etc/7.json is not there; /etc/7.json is not there', '/etc/7.json is not there'],
-  ])('apart from %s', (_, left, right) => {
-    expect(compared('x', left)).toEqual(compared('x', right));
-  });
+it.each([
+  ['a body', `it lacks "status" in ${one}`, `it lacks "status" in ${other}… (1792 characters)`],
+  ['a quoted body', `200 a/b ${JSON.stringify(one)}`, `200 a/b ${JSON.stringify(other).slice(0, -1)}…`],
+  ['the past', 'none; last events: 1 deployment.removed dpl_1', 'none; last events: 7 deployment.deployed dpl_1'],
+  ['how many there were', 'missing: dpl_1, dpl_2', 'missing: dpl_7'],
+  ['an id', 'dpl_5dx7hvxel2nz is shown', 'dpl_abcdefghijkl is shown'],
+  ['a uuid', '99d0af26-cb35-4484-8420-21f0c01cab4b is there', '7e57a1c0-0000-4000-a000-000000000001 is there'],
+  ['a port', 'connect ECONNREFUSED 127.0.0.1:40123', 'connect ECONNREFUSED 127.0.0.1:8080'],
+  ['a temporary path', 'no file /tmp/muster-aBcDeF/robot/a.json', 'no file /var/folders/zz/x1/T/muster-q/a.json'],
+  ['a day', 'Wed, 25 Nov 2026 06:53:50 GMT', 'Tue, 1 Dec 2026 16:03:05 GMT'],
+  ['a fraction of a second', '2026-11-25T06:53:50.5Z', '2026-11-25T06:53:50Z'],
+  ['how many files', '/etc/7.json is not there; /etc/7.json is not there', '/etc/7.json is not there'],
+])('comparable text of one defect is equal apart from %s', (_, left, right) => {
+  expect(compared('x', left)).toEqual(compared('x', right));
+});
 
-  it('apart from the numbers of its events', () => {
-    const many = compared('the events [8, 9, … 98, 99] (92) for after=7', '[8, 9, … 98, 99] (90), missing [50, 51]');
-    expect(compared('the events [33, 34, 35] for after=32', '[33, 35], missing [34]')).toEqual(many);
-    const few = compared('the events [8, 9, 12] for after=7', '[8, 12]');
-    expect(compared('the events [33–80] (48) for after=32', '[33–70, 72–80] (47)')).toEqual(few);
-  });
+it('comparable text of one defect is equal apart from the numbers of its events', () => {
+  const many = compared('the events [8, 9, … 98, 99] (92) for after=7', '[8, 9, … 98, 99] (90), missing [50, 51]');
+  expect(compared('the events [33, 34, 35] for after=32', '[33, 35], missing [34]')).toEqual(many);
+  const few = compared('the events [8, 9, 12] for after=7', '[8, 12]');
+  expect(compared('the events [33–80] (48) for after=32', '[33–70, 72–80] (47)')).toEqual(few);
 });
 
 test('comparable text tells a repeated event from a lost event', () => {

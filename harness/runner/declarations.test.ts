@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { expect, it, test } from 'vitest';
 import { annotations, markdownReport } from '../reports/github.ts';
 import { htmlFormat } from '../reports/html.ts';
 import { junitFormat } from '../reports/junit.ts';
@@ -36,37 +36,35 @@ test('a difference stays recorded after later observations that match', () => {
   expect(declarations.all).toEqual([retention(9000)]);
 });
 
-describe('a run', () => {
-  const seeing = (kept: number, holds = true): Promise<Report> =>
-    run([
-      one(async (t: CheckContext) => {
-        t.session.declarations.saw(retention(kept));
-        t.must(holds, { expected: 'a', actual: 'b' });
-      }),
-    ]);
-  const SENTENCE = 'retention: declared at most 2000 events, and seen: 9000 events after a compaction';
-  const texts = (report: Report): string[] => [
-    prettyText(report, { paint: (_, text) => text, columns: 110 }).replaceAll(/\s+/g, ' '),
-    htmlFormat.document(report),
-    markdownReport(report),
-    junitFormat.document(report),
-    annotations(report).join('').replaceAll('%3A', ':'),
-  ];
+const seeing = (kept: number, holds = true): Promise<Report> =>
+  run([
+    one(async (t: CheckContext) => {
+      t.session.declarations.saw(retention(kept));
+      t.must(holds, { expected: 'a', actual: 'b' });
+    }),
+  ]);
+const SENTENCE = 'retention: declared at most 2000 events, and seen: 9000 events after a compaction';
+const texts = (report: Report): string[] => [
+  prettyText(report, { paint: (_, text) => text, columns: 110 }).replaceAll(/\s+/g, ' '),
+  htmlFormat.document(report),
+  markdownReport(report),
+  junitFormat.document(report),
+  annotations(report).join('').replaceAll('%3A', ':'),
+];
 
-  it('is conformant when observations match the declarations', async () => {
-    const report = await seeing(1990);
-    expect(report).toMatchObject({ exit_code: 0, declarations: [{ name: 'retention', holds: true }] });
-    expect(headlineOf(report).word).toBe('CONFORMANT: observed, 2026-11-25');
-    for (const text of texts(report)) expect(text).not.toContain('1990 events after');
-  });
+it('a run is conformant when observations match the declarations', async () => {
+  const report = await seeing(1990);
+  expect(report).toMatchObject({ exit_code: 0, declarations: [{ name: 'retention', holds: true }] });
+  expect(headlineOf(report).word).toBe('CONFORMANT: observed, 2026-11-25');
+  for (const text of texts(report)) expect(text).not.toContain('1990 events after');
+});
 
-  it.each([
-    ['is incomplete', true, 2, 'INCOMPLETE'],
-    ['with a failed MUST is not conformant', false, 1, 'NOT CONFORMANT'],
-  ])('%s when an observation differs from its declaration, and every report says so', async (_, holds, code, word) => {
-    const report = await seeing(9000, holds);
-    expect(report).toMatchObject({ exit_code: code, declarations: [{ holds: false }] });
-    expect(headlineOf(report).word).toBe(word);
-    for (const text of texts(report)) expect(text).toContain(SENTENCE);
-  });
+it.each([
+  ['is incomplete', true, 2, 'INCOMPLETE'],
+  ['with a failed MUST is not conformant', false, 1, 'NOT CONFORMANT'],
+])('a run %s when an observation differs from a declaration, and all reports say so', async (_, holds, code, word) => {
+  const report = await seeing(9000, holds);
+  expect(report).toMatchObject({ exit_code: code, declarations: [{ holds: false }] });
+  expect(headlineOf(report).word).toBe(word);
+  for (const text of texts(report)) expect(text).toContain(SENTENCE);
 });

@@ -158,34 +158,32 @@ describe('premises', () => {
   });
 });
 
-describe('the order of a run', () => {
-  const orderOf = async (seed: number, options: (name: string) => Partial<Check<object>>): Promise<string> => {
-    const order: string[] = [];
-    const checks = [...'abcdefgh'].map((name) =>
-      declared(`test.${name}`, options(name), async () => void order.push(name)),
-    );
-    await run(checks, { seed });
-    return order.join('');
-  };
+const orderOf = async (seed: number, options: (name: string) => Partial<Check<object>>): Promise<string> => {
+  const order: string[] = [];
+  const checks = [...'abcdefgh'].map((name) =>
+    declared(`test.${name}`, options(name), async () => void order.push(name)),
+  );
+  await run(checks, { seed });
+  return order.join('');
+};
 
-  it('is drawn from the seed', async () => {
-    const drive = () => ({ sharing: 'exclusive' }) as const;
-    const [one, same, other] = [await orderOf(1, drive), await orderOf(1, drive), await orderOf(2, drive)];
-    expect(same).toBe(one);
-    expect(other).not.toBe(one);
-    expect([...other].toSorted().join('')).toBe('abcdefgh');
-  });
+it('the order of a run is drawn from the seed', async () => {
+  const drive = () => ({ sharing: 'exclusive' }) as const;
+  const [one, same, other] = [await orderOf(1, drive), await orderOf(1, drive), await orderOf(2, drive)];
+  expect(same).toBe(one);
+  expect(other).not.toBe(one);
+  expect([...other].toSorted().join('')).toBe('abcdefgh');
+});
 
-  it.each([1, 2, 3])('keeps checks with a first or last turn at its ends, with seed %i', async (seed) => {
-    const order = await orderOf(seed, (name) => ({
-      sharing: name === 'c' || name === 'd' ? 'shared' : 'exclusive',
-      ...(name === 'h' && { turn: 'first' as const }),
-      ...(name === 'c' && { turn: 'last' as const }),
-      ...(name === 'a' && { premises: ['test.c'] }),
-    }));
-    expect(order.replace('d', '')[0]).toBe('h');
-    expect(order.slice(-2)).toBe('ca');
-  });
+it.each([1, 2, 3])('a run has checks with a first or last turn at its ends, with seed %i', async (seed) => {
+  const order = await orderOf(seed, (name) => ({
+    sharing: name === 'c' || name === 'd' ? 'shared' : 'exclusive',
+    ...(name === 'h' && { turn: 'first' as const }),
+    ...(name === 'c' && { turn: 'last' as const }),
+    ...(name === 'a' && { premises: ['test.c'] }),
+  }));
+  expect(order.replace('d', '')[0]).toBe('h');
+  expect(order.slice(-2)).toBe('ca');
 });
 
 describe('the end of a run', () => {

@@ -74,50 +74,48 @@ describe('the profile of a run', () => {
   });
 });
 
-describe('the sightings of a check', () => {
-  const looks = (times: number): Check<object> =>
-    declared('test.looks', { least: { stars: 3 }, orElse: 'a darker night shows more' }, async (t) => {
-      t.saw('stars', times);
-    });
-
-  it('are in the report of a pass', async () => {
-    const report = await run([looks(3)]);
-    expect(report.checks[0]).toMatchObject({ outcome: 'pass', saw: { stars: 3 } });
-    const plain = { paint: (_: unknown, text: string) => text, columns: 100, verbose: true };
-    const texts = [prettyText(report, plain), htmlFormat.document(report), junitFormat.document(report)];
-    for (const text of texts) expect(text).toMatch(/3 stars/);
+const looks = (times: number): Check<object> =>
+  declared('test.looks', { least: { stars: 3 }, orElse: 'a darker night shows more' }, async (t) => {
+    t.saw('stars', times);
   });
 
-  it('leave the check undecided below their minimum', async () => {
-    const report = await run([looks(2)]);
-    expect(report.checks[0]).toMatchObject({
-      outcome: 'undecided',
-      reason: '2 of at least 3 stars; a darker night shows more',
-      saw: { stars: 2 },
-    });
-    expect(words(report)).toMatch(/^INCOMPLETE: .*1 saw too little \(2 of at least 3 stars/);
-  });
+it('the sightings of a check are in the report of a pass', async () => {
+  const report = await run([looks(3)]);
+  expect(report.checks[0]).toMatchObject({ outcome: 'pass', saw: { stars: 3 } });
+  const plain = { paint: (_: unknown, text: string) => text, columns: 100, verbose: true };
+  const texts = [prettyText(report, plain), htmlFormat.document(report), junitFormat.document(report)];
+  for (const text of texts) expect(text).toMatch(/3 stars/);
+});
 
-  it('leave a replay undecided, unless it repeats a counterexample', async () => {
-    const checks = [looks(2), declared('test.other')];
-    const plan = makePlan(suite<object>('device', [checks]), { capabilities: new Set(), only: ['test.*'] });
-    const replayOf = { file: 'run.json', outcomes: { 'test.looks': 'fail' } } as const;
-    const again = (path: object) => run(checks, { plan, replayOf, replays: [{ check: 'test.looks', ...path }] });
-    expect(await again({})).toMatchObject({ exit_code: 2, unmet: ['not decided in the replay: test.looks'] });
-    expect(await again({ path: '0/1' })).toMatchObject({ exit_code: 0, summary: { pass: 2 } });
+it('the sightings of a check leave the check undecided below their minimum', async () => {
+  const report = await run([looks(2)]);
+  expect(report.checks[0]).toMatchObject({
+    outcome: 'undecided',
+    reason: '2 of at least 3 stars; a darker night shows more',
+    saw: { stars: 2 },
   });
+  expect(words(report)).toMatch(/^INCOMPLETE: .*1 saw too little \(2 of at least 3 stars/);
+});
 
-  it('exclude an attempt that was cut off', async () => {
-    let attempts = 0;
-    const report = await run([
-      declared('test.looks', { least: { stars: 3 } }, async (t) => {
-        attempts += 1;
-        t.saw('stars', 2);
-        if (attempts === 1) throw new AttemptCutOff('the target ended');
-      }),
-    ]);
-    expect(report.checks[0]).toMatchObject({ outcome: 'undecided', saw: { stars: 2 } });
-  });
+it('the sightings of a check leave a replay undecided, unless it repeats a counterexample', async () => {
+  const checks = [looks(2), declared('test.other')];
+  const plan = makePlan(suite<object>('device', [checks]), { capabilities: new Set(), only: ['test.*'] });
+  const replayOf = { file: 'run.json', outcomes: { 'test.looks': 'fail' } } as const;
+  const again = (path: object) => run(checks, { plan, replayOf, replays: [{ check: 'test.looks', ...path }] });
+  expect(await again({})).toMatchObject({ exit_code: 2, unmet: ['not decided in the replay: test.looks'] });
+  expect(await again({ path: '0/1' })).toMatchObject({ exit_code: 0, summary: { pass: 2 } });
+});
+
+it('the sightings of a check exclude an attempt that was cut off', async () => {
+  let attempts = 0;
+  const report = await run([
+    declared('test.looks', { least: { stars: 3 } }, async (t) => {
+      attempts += 1;
+      t.saw('stars', 2);
+      if (attempts === 1) throw new AttemptCutOff('the target ended');
+    }),
+  ]);
+  expect(report.checks[0]).toMatchObject({ outcome: 'undecided', saw: { stars: 2 } });
 });
 
 describe('a SHOULD', () => {

@@ -19,13 +19,13 @@ import { one, run } from './testing/checks.ts';
 import type { CheckContext, CheckResult } from './types.ts';
 import { Blocked, shortText, Violation } from './violation.ts';
 
+const seeded = { seed: 1, runs: 1, redactor: new Redactor(), onFound: () => {} };
 const violation = (actual: unknown = 'more') => new Violation({ expected: 'another', actual: String(actual) });
 describe('properties', () => {
   const replayOf = ({ id = '', seed = 0, path = '' }: Partial<CheckResult> = {}) => ({ check: id, seed, path });
 
   it.each(['0:3', '0:3:1', 'x'])('draws new inputs for a replay whose path %s leads to none any more', async (path) => {
-    const seeded = { seed: 1, path, runs: 1, redactor: new Redactor(), onFound: () => {} };
-    const found = runProperty(fc.constant(10n), async () => Promise.reject(violation()), seeded);
+    const found = runProperty(fc.constant(10n), () => Promise.reject(violation()), { ...seeded, path });
     await expect(found).rejects.toThrow(Violation);
   });
 
@@ -163,14 +163,11 @@ describe('properties', () => {
 const random = fc.integer({ min: 1000, max: 2000 });
 const options = { runs: 13, examples: [1, 2, 3].map((value): [unknown] => [value]) };
 
-function propertyWithin(
-  bounds: Partial<PropertyBounds>,
-  signal = new AbortController().signal,
-  session = new Session(),
-  follows = false,
-) {
+interface Given extends Partial<PropertyBounds>, Partial<Pick<CheckContext, 'signal' | 'session' | 'follows'>> {}
+
+const { signal: open } = new AbortController();
+function propertyWithin({ signal = open, session = new Session(), follows = false, ...bounds }: Given) {
   const notes: string[] = [];
-  const seeded = { seed: 1, runs: 1, redactor: new Redactor(), onFound: () => {} };
   const property: CheckContext['property'] = (arbitrary, predicate, given) =>
     runProperty(arbitrary, predicate, seeded, given);
   const tools = { property, signal, session, follows, saw: () => {}, note: (note: string) => void notes.push(note) };
@@ -190,7 +187,7 @@ describe('a bounded property', () => {
     const session = new Session();
     const triesOf = async (): Promise<number> => {
       let tried = 0;
-      const { property } = propertyWithin({}, undefined, session);
+      const { property } = propertyWithin({ session });
       const failing = property(random, async (value) => {
         tried += 1;
         throw violation(value);
@@ -207,7 +204,7 @@ describe('a bounded property', () => {
 
   it('shrinks less when its finding may follow from another', async () => {
     const smallest = async (follows: boolean): Promise<unknown> => {
-      const { property } = propertyWithin({}, undefined, new Session(), follows);
+      const { property } = propertyWithin({ follows });
       const failing = property(fc.integer({ min: 500_000, max: 1_000_000 }), async (value) => {
         await sleep(50);
         if (value > 500_003) throw violation(value);
@@ -241,16 +238,15 @@ describe('a bounded property', () => {
     const blocked = () => Promise.reject(new Blocked('429 for a minute'));
     await expect(propertyWithin({ examplesAtOnce: 8 }).property(random, blocked, options)).rejects.toThrow(Blocked);
     const tried: number[] = [];
-    const { property } = propertyWithin({ examplesAtOnce: 8 }, AbortSignal.abort(new Blocked('over')));
+    const { property } = propertyWithin({ examplesAtOnce: 8, signal: AbortSignal.abort(new Blocked('over')) });
     await expect(property(random, async (value) => void tried.push(value), options)).rejects.toThrow('over');
     expect(tried).toEqual([]);
   });
 });
 
-const { signal } = new AbortController();
 const ATTEMPTS: [string, (body: (value: number) => Promise<void>) => Promise<void>][] = [
   ['examples of a bounded property', (body) => propertyWithin({ examplesAtOnce: 8 }).property(random, body, options)],
-  ['items at once', (body) => eachAtOnce({ signal }, [1, 2, 3], body)],
+  ['items at once', (body) => eachAtOnce({ signal: open }, [1, 2, 3], body)],
 ];
 
 test.each(ATTEMPTS)('%s: a failed one is retried by itself, and its finding counts', async (_, tryAll) => {
@@ -281,7 +277,7 @@ test('of items at once, eight run at a time', async () => {
     await new Promise(setImmediate);
     now -= 1;
   };
-  await eachAtOnce({ signal }, Array.from({ length: 20 }).map(String), body);
+  await eachAtOnce({ signal: open }, Array.from({ length: 20 }).map(String), body);
   expect(most).toBe(8);
 });
 

@@ -74,25 +74,23 @@ describe('a check that is run several times', () => {
   });
 });
 
-describe('a run that ends before all of its rounds', () => {
-  it('counts the decided rounds, and is incomplete', async () => {
-    const stop = new AbortController();
-    let count = 0;
-    const check = declared('test.stopping', {}, async () => {
-      count += 1;
-      if (count === 3) stop.abort();
-      if (count === 3) await new Promise(() => {});
-    });
-    const report = await run([check], { repeat: 10, signal: stop.signal, ...never });
-    expect(report.checks).toMatchObject([{ outcome: 'pass', rate: { times: 2, failed: 0 } }]);
-    expect(report).toMatchObject({ exit_code: 130, complete: false });
-    expect(report.unmet).toEqual(['--repeat 10: the run ended in round 3']);
+it('a run that ends before all of its rounds counts the decided rounds, and is incomplete', async () => {
+  const stop = new AbortController();
+  let count = 0;
+  const check = declared('test.stopping', {}, async () => {
+    count += 1;
+    if (count === 3) stop.abort();
+    if (count === 3) await new Promise(() => {});
   });
+  const report = await run([check], { repeat: 10, signal: stop.signal, ...never });
+  expect(report.checks).toMatchObject([{ outcome: 'pass', rate: { times: 2, failed: 0 } }]);
+  expect(report).toMatchObject({ exit_code: 130, complete: false });
+  expect(report.unmet).toEqual(['--repeat 10: the run ended in round 3']);
+});
 
-  it('counts a repeatedly failing check once for --bail', async () => {
-    expect((await run([failing().check], { repeat: 4, bail: 2, ...never })).checks[0]?.rate?.times).toBe(4);
-    const other = declared('test.other', {}, async (t) => t.must(false, { expected: 'a', actual: 'b' }));
-    const report = await run([failing().check, other], { repeat: 3, bail: 2, concurrency: 1, ...never });
-    expect(report.unmet).toEqual(['--repeat 3: the run ended in round 1']);
-  });
+it('a run that ends before all of its rounds counts a repeatedly failing check once for --bail', async () => {
+  expect((await run([failing().check], { repeat: 4, bail: 2, ...never })).checks[0]?.rate?.times).toBe(4);
+  const other = declared('test.other', {}, async (t) => t.must(false, { expected: 'a', actual: 'b' }));
+  const report = await run([failing().check, other], { repeat: 3, bail: 2, concurrency: 1, ...never });
+  expect(report.unmet).toEqual(['--repeat 3: the run ended in round 1']);
 });

@@ -20,39 +20,37 @@ const all = suite<object>('device', [SETS.map((date) => check(since(date), {}, a
 const planOf = (options: Partial<PlanOptions> = {}) => makePlan(all, { capabilities: new Set(), ...options });
 const idsOf = (options: Partial<PlanOptions>): string[] => planOf(options).checks.map((planned) => planned.check.id);
 
-describe('a requirement set', () => {
-  it('holds every requirement due at its date, and counts as not narrowed', () => {
-    expect(idsOf({ requirements: '2026-11-21' })).toEqual(['device.since-2026-11-21']);
-    expect(idsOf({ requirements: '2027-06-01' })).toEqual(['device.since-2026-11-21', 'device.since-2027-06-01']);
-    expect(idsOf({})).toHaveLength(SETS.length);
-    expect(planOf({ requirements: '2026-11-21' }).narrowedBy).toEqual([]);
-    const named = ['b', 'c', 'a'].map((name) => check(since('2026-11-21', `device.${name}`), {}, async () => {}));
-    const held = requirementsOf(suite<object>('device', [named], SETS), '2026-11-21');
-    expect(held.map(({ id }) => id)).toEqual(['device.a', 'device.b', 'device.c']);
-  });
+it('a requirement set holds every requirement due at its date, and counts as not narrowed', () => {
+  expect(idsOf({ requirements: '2026-11-21' })).toEqual(['device.since-2026-11-21']);
+  expect(idsOf({ requirements: '2027-06-01' })).toEqual(['device.since-2026-11-21', 'device.since-2027-06-01']);
+  expect(idsOf({})).toHaveLength(SETS.length);
+  expect(planOf({ requirements: '2026-11-21' }).narrowedBy).toEqual([]);
+  const named = ['b', 'c', 'a'].map((name) => check(since('2026-11-21', `device.${name}`), {}, async () => {}));
+  const held = requirementsOf(suite<object>('device', [named], SETS), '2026-11-21');
+  expect(held.map(({ id }) => id)).toEqual(['device.a', 'device.b', 'device.c']);
+});
 
-  it('holds a requirement up to the set that ends it', () => {
-    const ended = requirement({ ...since('2026-11-21'), until: '2028-01-01' });
-    const ending = suite<object>('device', [[check(ended, {}, async () => {})]], SETS);
-    const sizes = SETS.map((date) => makePlan(ending, { capabilities: new Set(), requirements: date }).size);
-    expect(sizes).toEqual([1, 1, 0]);
-    expect(requirementSet(ending, '2028-01-01').digest).toBe(requirementsDigest([]));
-  });
+it('a requirement set holds a requirement up to the set that ends it', () => {
+  const ended = requirement({ ...since('2026-11-21'), until: '2028-01-01' });
+  const ending = suite<object>('device', [[check(ended, {}, async () => {})]], SETS);
+  const sizes = SETS.map((date) => makePlan(ending, { capabilities: new Set(), requirements: date }).size);
+  expect(sizes).toEqual([1, 1, 0]);
+  expect(requirementSet(ending, '2028-01-01').digest).toBe(requirementsDigest([]));
+});
 
-  it('does not hold the ids of a later set', () => {
-    const only = ['device.since-2028-01-01'];
-    expect(() => planOf({ requirements: '2026-11-21', only })).toThrow('no check of the device suite of 2026-11-21');
-    expect(idsOf({ only })).toEqual(only);
-  });
+it('a requirement set does not hold the ids of a later set', () => {
+  const only = ['device.since-2028-01-01'];
+  expect(() => planOf({ requirements: '2026-11-21', only })).toThrow('no check of the device suite of 2026-11-21');
+  expect(idsOf({ only })).toEqual(only);
+});
 
-  it('is named by the report of its run, with its digest', async () => {
-    const older = await run([], { plan: planOf({ requirements: '2026-11-21' }) });
-    const newest = await run([], { plan: planOf() });
-    expect(older).toMatchObject({ requirements_version: '2026-11-21' });
-    expect(newest.requirements_version).toBe('2028-01-01');
-    expect(older.requirements_digest).toMatch(/^sha256:[0-9a-f]{64}$/);
-    expect(newest.requirements_digest).not.toBe(older.requirements_digest);
-  });
+it('a requirement set is named by the report of its run, with its digest', async () => {
+  const older = await run([], { plan: planOf({ requirements: '2026-11-21' }) });
+  const newest = await run([], { plan: planOf() });
+  expect(older).toMatchObject({ requirements_version: '2026-11-21' });
+  expect(newest.requirements_version).toBe('2028-01-01');
+  expect(older.requirements_digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+  expect(newest.requirements_digest).not.toBe(older.requirements_digest);
 });
 
 describe('the digest of a set', () => {
@@ -80,23 +78,21 @@ describe('the digest of a set', () => {
   });
 });
 
-describe('a suite', () => {
-  it('refuses a requirement with a date of no set', () => {
-    const early = check(since('2027-06-01'), {}, async () => {});
-    expect(() => suite('device', [[early]], ['2026-11-21'])).toThrow('there is no requirement set of 2027-06-01');
-    const ended = check({ ...since('2026-11-21'), until: '2029-01-01' }, {}, async () => {});
-    expect(() => suite('device', [[ended]], SETS)).toThrow('there is no requirement set of 2029-01-01');
-  });
+it('a suite refuses a requirement with a date of no set', () => {
+  const early = check(since('2027-06-01'), {}, async () => {});
+  expect(() => suite('device', [[early]], ['2026-11-21'])).toThrow('there is no requirement set of 2027-06-01');
+  const ended = check({ ...since('2026-11-21'), until: '2029-01-01' }, {}, async () => {});
+  expect(() => suite('device', [[ended]], SETS)).toThrow('there is no requirement set of 2029-01-01');
+});
 
-  it('refuses two checks or two requirements of one id', () => {
-    const declare = (aspect?: string) =>
-      check(since('2026-11-21', 'device.one'), aspect === undefined ? {} : { aspect }, async () => {});
-    expect(() => suite('device', [[declare(), declare()]])).toThrow('two checks are called device.one');
-    expect(() => suite('device', [[declare(), declare('again')]])).toThrow('two requirements are called device.one');
-  });
+it('a suite refuses two checks or two requirements of one id', () => {
+  const declare = (aspect?: string) =>
+    check(since('2026-11-21', 'device.one'), aspect === undefined ? {} : { aspect }, async () => {});
+  expect(() => suite('device', [[declare(), declare()]])).toThrow('two checks are called device.one');
+  expect(() => suite('device', [[declare(), declare('again')]])).toThrow('two requirements are called device.one');
+});
 
-  it('has the sets of Muster unless it names its own', () => {
-    expect(suite('device', []).requirementSets).toBe(REQUIREMENT_SETS);
-    expect([...REQUIREMENT_SETS].sort()).toEqual(REQUIREMENT_SETS);
-  });
+it('a suite has the sets of Muster unless it names its own', () => {
+  expect(suite('device', []).requirementSets).toBe(REQUIREMENT_SETS);
+  expect([...REQUIREMENT_SETS].sort()).toEqual(REQUIREMENT_SETS);
 });

@@ -56,22 +56,20 @@ describe('outcomes', () => {
   });
 });
 
-describe('the replay command', () => {
-  const fails = one(async (context) => context.must(false, { expected: 'a', actual: 'b' }));
+const fails = one(async (context) => context.must(false, { expected: 'a', actual: 'b' }));
 
-  it('shows a placeholder when the start of the run is unknown', async () => {
-    expect((await run([fails])).checks[0]?.replay_command).toBe('muster check device … --only test.MUST --seed 1');
-  });
+it('the replay command shows a placeholder when the start of the run is unknown', async () => {
+  expect((await run([fails])).checks[0]?.replay_command).toBe('muster check device … --only test.MUST --seed 1');
+});
 
-  it('is given for known failures, but not for stale entries of the baseline', async () => {
-    const settle = (results: CheckResult[]): CheckResult[] =>
-      results.flatMap((result) => [
-        { ...result, outcome: 'known' },
-        { ...result, id: 'baseline:test.gone', outcome: 'fixed' },
-      ]);
-    const report = await run([fails], { settle });
-    expect(report.checks.map((result) => result.replay_command !== undefined)).toEqual([true, false]);
-  });
+it('the replay command is given for known failures, but not for stale entries of the baseline', async () => {
+  const settle = (results: CheckResult[]): CheckResult[] =>
+    results.flatMap((result) => [
+      { ...result, outcome: 'known' },
+      { ...result, id: 'baseline:test.gone', outcome: 'fixed' },
+    ]);
+  const report = await run([fails], { settle });
+  expect(report.checks.map((result) => result.replay_command !== undefined)).toEqual([true, false]);
 });
 
 it('the exit code is 2 when nothing could run', async () => {

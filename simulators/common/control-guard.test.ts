@@ -30,42 +30,40 @@ function statusOf(lines: readonly string[], body = ''): Promise<number> {
 const HOST = 'Host: 127.0.0.1:8081';
 const AUTHORIZED = `Authorization: Bearer ${token}`;
 
-describe('a request', () => {
-  it.for<[string[], number]>([
-    [[HOST, AUTHORIZED], 204],
-    [['Host: localhost', AUTHORIZED], 204],
-    [['Host: [::1]:1', AUTHORIZED], 204],
-    [['HOST: LOCALHOST:99', AUTHORIZED], 204],
-    [[HOST, 'Content-Length: 0', 'Content-Type: text/plain', AUTHORIZED], 204],
-    [[HOST], 401],
-    [[HOST, 'Authorization: Bearer'], 401],
-    [[HOST, `Authorization: Bearer ${token}x`], 401],
-    [[HOST, `Authorization: Bearer ${token.slice(1)}`], 401],
-    [[HOST, `Authorization: Basic ${btoa(token)}`], 401],
-    [['Host: evil.example', AUTHORIZED], 403],
-    [['Host: 127.0.0.1.evil.example', AUTHORIZED], 403],
-    [['Host: 0.0.0.0', AUTHORIZED], 403],
-    [['Host:', AUTHORIZED], 403],
-    [[HOST, 'Host: evil.example', AUTHORIZED], 400],
-    [[HOST, 'Origin: null', AUTHORIZED], 403],
-    [[HOST, 'Origin: http://127.0.0.1:8081', AUTHORIZED], 403],
-    [[HOST, 'Sec-Fetch-Site: cross-site', AUTHORIZED], 403],
-  ])('is served only with the token and a local Host, and not to a web page: %j', async ([lines, status]) => {
-    expect(await statusOf(lines)).toBe(status);
-  });
+it.for<[string[], number]>([
+  [[HOST, AUTHORIZED], 204],
+  [['Host: localhost', AUTHORIZED], 204],
+  [['Host: [::1]:1', AUTHORIZED], 204],
+  [['HOST: LOCALHOST:99', AUTHORIZED], 204],
+  [[HOST, 'Content-Length: 0', 'Content-Type: text/plain', AUTHORIZED], 204],
+  [[HOST], 401],
+  [[HOST, 'Authorization: Bearer'], 401],
+  [[HOST, `Authorization: Bearer ${token}x`], 401],
+  [[HOST, `Authorization: Bearer ${token.slice(1)}`], 401],
+  [[HOST, `Authorization: Basic ${btoa(token)}`], 401],
+  [['Host: evil.example', AUTHORIZED], 403],
+  [['Host: 127.0.0.1.evil.example', AUTHORIZED], 403],
+  [['Host: 0.0.0.0', AUTHORIZED], 403],
+  [['Host:', AUTHORIZED], 403],
+  [[HOST, 'Host: evil.example', AUTHORIZED], 400],
+  [[HOST, 'Origin: null', AUTHORIZED], 403],
+  [[HOST, 'Origin: http://127.0.0.1:8081', AUTHORIZED], 403],
+  [[HOST, 'Sec-Fetch-Site: cross-site', AUTHORIZED], 403],
+])('a request is served only with the token and a local Host, and not to a web page: %j', async ([lines, status]) => {
+  expect(await statusOf(lines)).toBe(status);
+});
 
-  it.for<[string[], number]>([
-    [['Content-Type: application/json'], 204],
-    [['Content-Type: Application/JSON; charset=utf-8'], 204],
-    [['Content-Type: text/plain'], 415],
-    [['Content-Type: application/x-www-form-urlencoded'], 415],
-    [['Content-Type: application/jsonx'], 415],
-    [[], 415],
-  ])('with a body is served only with the type JSON: %j', async ([lines, status]) => {
-    const headers = [HOST, AUTHORIZED, ...lines];
-    expect(await statusOf([...headers, 'Content-Length: 2'], '{}')).toBe(status);
-    expect(await statusOf([...headers, 'Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n')).toBe(status);
-  });
+it.for<[string[], number]>([
+  [['Content-Type: application/json'], 204],
+  [['Content-Type: Application/JSON; charset=utf-8'], 204],
+  [['Content-Type: text/plain'], 415],
+  [['Content-Type: application/x-www-form-urlencoded'], 415],
+  [['Content-Type: application/jsonx'], 415],
+  [[], 415],
+])('a request with a body is served only with the type JSON: %j', async ([lines, status]) => {
+  const headers = [HOST, AUTHORIZED, ...lines];
+  expect(await statusOf([...headers, 'Content-Length: 2'], '{}')).toBe(status);
+  expect(await statusOf([...headers, 'Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n')).toBe(status);
 });
 
 describe('a token file', () => {

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import Type from 'typebox';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { served } from '../../harness/common/testing/servers.ts';
 import { shape } from '../../harness/contract/shape.ts';
-import { listenAt } from '../defects/null.ts';
 import {
   ApiError,
   isTemporary,
@@ -22,27 +22,18 @@ async function setUp(handlers: ((request: IncomingMessage, response: ServerRespo
     requests.push(`${request.method} ${request.url}`);
     handler?.(request, response);
   });
-  const { address, close } = await listenAt(server, { port: 0 });
+  const { url } = await served(server);
   const [beforeRetry, onCrowded] = [vi.fn(async () => {}), vi.fn<() => void>()];
   const http = new PlatformHttp({
-    baseUrl: new URL(`${address}/base/`),
+    baseUrl: new URL(`${url}/base/`),
     connections: 2,
     onCrowded,
     ...(retries && { beforeRetry }),
   });
+  onTestFinished(() => http.close());
   const abort = new AbortController();
   const get = (path = '/x') => http.json({ method: 'GET', path, headers: {}, signal: abort.signal }, answerShape);
-  return {
-    requests,
-    beforeRetry,
-    onCrowded,
-    abort,
-    get,
-    [Symbol.asyncDispose]: async () => {
-      await http.close();
-      await close();
-    },
-  };
+  return { requests, beforeRetry, onCrowded, abort, get };
 }
 
 const reset = (request: IncomingMessage) => void request.socket.resetAndDestroy();
@@ -63,7 +54,7 @@ const endless = (_: IncomingMessage, response: ServerResponse) => {
 
 describe('a request to the platform', () => {
   it('is retried three times, each after a wait, when the network fails', async () => {
-    await using http = await setUp([reset, cut, reset, answer(200, '{"ok":true}')]);
+    const http = await setUp([reset, cut, reset, answer(200, '{"ok":true}')]);
     expect(await http.get()).toEqual({ ok: true });
     expect(http.requests).toHaveLength(4);
     expect(http.beforeRetry).toHaveBeenCalledTimes(3);
@@ -73,14 +64,14 @@ describe('a request to the platform', () => {
     [true, 4],
     [false, 1],
   ])('fails with a network error after its last attempt (retries: %s)', async (retries, times) => {
-    await using http = await setUp([retries ? reset : cut], retries);
+    const http = await setUp([retries ? reset : cut], retries);
     await expect(http.get()).rejects.toBeInstanceOf(NetworkError);
     expect(http.requests).toHaveLength(times);
   });
 
   it('is not repeated when the platform answers with an error', async () => {
     const body = JSON.stringify({ error: { code: 'nope', params: {}, message: 'not like this' } });
-    await using http = await setUp([answer(409, body), answer(503, 'oops')]);
+    const http = await setUp([answer(409, body), answer(503, 'oops')]);
     const refused = await http.get().catch((error: ApiError) => error);
     expect(refused).toMatchObject({ status: 409, refused: true, unauthorized: false });
     expect((refused as ApiError).message).toMatch(/^HTTP 409 nope: not like this \(/);
@@ -98,17 +89,17 @@ describe('a request to the platform', () => {
     [`"${'long '.repeat(100)}"`, /^HTTP 500: .{200} \(/],
     [JSON.stringify({ error: { message: 'x'.repeat(300) } }), /^HTTP 500: x{200} \(/],
   ])('fails with the beginning of an error body of another form: %j', async (body, message) => {
-    await using http = await setUp([answer(500, body)]);
+    const http = await setUp([answer(500, body)]);
     await expect(http.get()).rejects.toThrow(message);
   });
 
   it.each(['', 'nonsense', '{"ok":"yes"}', '[]'])('fails when it is answered with %j', async (body) => {
-    await using http = await setUp([answer(200, body)]);
+    const http = await setUp([answer(200, body)]);
     await expect(http.get()).rejects.toBeInstanceOf(ProtocolError);
   });
 
   it('fails when its answer does not end', async () => {
-    await using http = await setUp([endless], false);
+    const http = await setUp([endless], false);
     await expect(http.get()).rejects.toThrow('GET /x: an answer above 64 MiB');
   });
 
@@ -118,14 +109,14 @@ describe('a request to the platform', () => {
     ['HTTP 500: busy (GET /x)', answer(500, 'busy')],
     ['GET /x: ', reset],
   ])('fails without the query in its message, which pages of a list have in common: %s', async (words, handler) => {
-    await using http = await setUp([handler], false);
+    const http = await setUp([handler], false);
     const message = await http.get('/x?offset=7').catch(String);
     expect(message).toContain(words);
     expect(message).not.toContain('offset');
   });
 
   it('waits when all connections are in use, and calls onCrowded', async () => {
-    await using http = await setUp([answer(200, '{"ok":true}')]);
+    const http = await setUp([answer(200, '{"ok":true}')]);
     await Promise.all([http.get(), http.get()]);
     expect(http.onCrowded).toHaveBeenCalledTimes(0);
     await Promise.all([http.get(), http.get(), http.get()]);
@@ -134,7 +125,7 @@ describe('a request to the platform', () => {
 
   it('ends at an abort while it waits for an answer', async () => {
     const received = Promise.withResolvers<void>();
-    await using http = await setUp([() => received.resolve()]);
+    const http = await setUp([() => received.resolve()]);
     const request = http.get();
     await received.promise;
     http.abort.abort(new Error('enough'));

@@ -81,36 +81,34 @@ describe('the unix socket', () => {
   });
 });
 
-describe('loopback', () => {
-  test('writes the token to its own private file, not through planted links', async () => {
-    const discovery = `${home.path}/agent.json`;
-    writeFileSync(`${home.path}/victim`, 'precious');
-    for (const trap of ['agent.json', 'agent.json.new', 'agent.json~'])
-      symlinkSync(`${home.path}/victim`, `${home.path}/${trap}`);
-    await using device = await simulateDevice({ dir: `${home.path}/a`, loopback: { discovery } });
-    expect(readFileSync(`${home.path}/victim`, 'utf8')).toBe('precious');
-    expect(lstatSync(discovery).isFile()).toBe(true);
-    expect(mode(discovery)).toBe('600');
-    expect(JSON.parse(readFileSync(discovery, 'utf8')).token).toBe(device.token);
-    expect(device.token).toMatch(/^[0-9a-f]{64}$/);
-  });
+test('loopback writes the token to its own private file, not through planted links', async () => {
+  const discovery = `${home.path}/agent.json`;
+  writeFileSync(`${home.path}/victim`, 'precious');
+  for (const trap of ['agent.json', 'agent.json.new', 'agent.json~'])
+    symlinkSync(`${home.path}/victim`, `${home.path}/${trap}`);
+  await using device = await simulateDevice({ dir: `${home.path}/a`, loopback: { discovery } });
+  expect(readFileSync(`${home.path}/victim`, 'utf8')).toBe('precious');
+  expect(lstatSync(discovery).isFile()).toBe(true);
+  expect(mode(discovery)).toBe('600');
+  expect(JSON.parse(readFileSync(discovery, 'utf8')).token).toBe(device.token);
+  expect(device.token).toMatch(/^[0-9a-f]{64}$/);
+});
 
-  test('removes its discovery file at a stop, unless another agent has replaced it', async () => {
-    const discovery = `${home.path}/agent.json`;
-    await using device = await simulateDevice({ dir: `${home.path}/a`, loopback: { discovery } });
-    await device.stop();
-    expect(existsSync(discovery)).toBe(false);
-    await device.start();
-    writeFileSync(discovery, '{"port":1,"token":"of another"}');
-    await device.stop();
-    expect(readFileSync(discovery, 'utf8')).toContain('of another');
-  });
+test('loopback removes its discovery file at a stop, unless another agent has replaced it', async () => {
+  const discovery = `${home.path}/agent.json`;
+  await using device = await simulateDevice({ dir: `${home.path}/a`, loopback: { discovery } });
+  await device.stop();
+  expect(existsSync(discovery)).toBe(false);
+  await device.start();
+  writeFileSync(discovery, '{"port":1,"token":"of another"}');
+  await device.stop();
+  expect(readFileSync(discovery, 'utf8')).toContain('of another');
+});
 
-  test('fails to start when it cannot write its discovery file, and leaves no socket', async () => {
-    const [socket, discovery] = [`${home.path}/a.sock`, `${home.path}/agent.json`];
-    mkdirSync(discovery);
-    const starting = simulateDevice({ dir: `${home.path}/a`, socket, loopback: { discovery } });
-    await expect(starting).rejects.toThrow(/cannot write the discovery file/);
-    expect(existsSync(socket)).toBe(false);
-  });
+test('loopback fails to start when it cannot write its discovery file, and leaves no socket', async () => {
+  const [socket, discovery] = [`${home.path}/a.sock`, `${home.path}/agent.json`];
+  mkdirSync(discovery);
+  const starting = simulateDevice({ dir: `${home.path}/a`, socket, loopback: { discovery } });
+  await expect(starting).rejects.toThrow(/cannot write the discovery file/);
+  expect(existsSync(socket)).toBe(false);
 });

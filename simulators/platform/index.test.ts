@@ -1,28 +1,52 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { request } from 'node:http';
 import type { NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished, test, vi } from 'vitest';
+import { expect, it, onTestFinished, test, vi } from 'vitest';
 import { scratch } from '../common/testing/scratch.ts';
 import { isLoopback, reachableHost, urlHost } from './address.ts';
 import { simulatePlatform } from './index.ts';
 import { createDevice, createKit, deploy, startPlatform } from './testing/kit.ts';
 
-describe('a simulated platform', () => {
-  it('has a generated key, and stops once on repeated calls, while a ping waits and a connection idles', async () => {
-    const platform = await startPlatform({ mqtt: {} });
-    expect(platform.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/beta$/);
-    expect(platform.apiKey.length).toBeGreaterThanOrEqual(32);
-    const { id } = await platform.create('/devices', { name: 'robot' });
-    // Stopped timers keep the ping from timing out.
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const ping = platform.post(`/devices/${id}/ping`, { timeout_nanos: 10_000_000_000 }).catch(() => 'cut');
-    expect((await platform.get('/principal')).status).toBe(200);
-    await Promise.all([platform.stop(), platform.stop(), platform[Symbol.asyncDispose]()]);
-    await ping;
-    await expect(platform.get('/principal')).rejects.toThrow();
-  });
+it('a platform has a generated key, and stops once, while a ping waits and a connection idles', async () => {
+  const platform = await startPlatform({ mqtt: {} });
+  expect(platform.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/beta$/);
+  expect(platform.apiKey.length).toBeGreaterThanOrEqual(32);
+  const { id } = await platform.create('/devices', { name: 'robot' });
+  // Stopped timers keep the ping from timing out.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const ping = platform.post(`/devices/${id}/ping`, { timeout_nanos: 10_000_000_000 }).catch(() => 'cut');
+  expect((await platform.get('/principal')).status).toBe(200);
+  await Promise.all([platform.stop(), platform.stop(), platform[Symbol.asyncDispose]()]);
+  await ping;
+  await expect(platform.get('/principal')).rejects.toThrow();
+});
+
+it('an unauthorized request is answered before its body is complete, and the server keeps serving', async () => {
+  await using platform = await startPlatform();
+  const call = request(`${platform.url}/devices`, { method: 'POST', headers: { 'content-length': 1_000_000 } });
+  call.on('error', () => {}).write('{');
+  const [{ statusCode }] = await once(call, 'response');
+  expect(statusCode).toBe(401);
+  expect((await platform.get('/devices')).status).toBe(200);
+});
+
+it.for([
+  ['git@github.com:example/robots.git', 'github', 'https://github.com/example/robots'],
+  ['https://gitlab.com/example/group/robots', 'gitlab', 'https://gitlab.com/example/group/robots'],
+  ['ssh://git@bitbucket.org:22/example/robots.git', 'bitbucket', 'https://bitbucket.org/example/robots'],
+] as const)('a git commit of %s gets the type and URL of its repository', async ([origin, type, url]) => {
+  await using platform = await startPlatform();
+  const body = { sha: 'ABCDEF1', message: '', origin };
+  const made = await platform.create('/git_commits', body);
+  expect(made).toMatchObject({ sha: 'abcdef1', repository_type: type, repository_url: url });
+  expect((await platform.post('/git_commits', body)).status).toBe(409);
+  const reference = { version: '1', config_schema_ids: [], git_commit_ref: { sha: 'abcdef1' } };
+  const release = await platform.create('/releases', reference);
+  expect(release['git_commit_id']).toBe(made.id);
 });
 
 const address = (text: string, internal = false) =>
@@ -61,47 +85,45 @@ test.each<[host: string, own: string[], advertised: string]>([
   expect(reachableHost(host, machine(own))).toBe(advertised);
 });
 
-describe('a database file', () => {
-  it('is reopened with its lists and deployments, and with every device disconnected', async () => {
-    using folder = scratch();
-    const db = join(folder.path, 'platform.db');
-    const robot = await (async () => {
-      await using platform = await startPlatform({ db, seed: 1 });
-      const kit = await createKit(platform);
-      const id = await createDevice(platform);
-      const token = await platform.provisioningToken();
-      const { name } = platform.port.deviceById(id) ?? { name: '' };
-      platform.port.provision(token, { name, agent_version: 'v1', public_key_pem: 'pem', fingerprint: 'f' });
-      platform.port.setConnected(id, true);
-      platform.port.report(id, await deploy(platform, kit, id), { activity_status: 'deployed' });
-      return id;
-    })();
-    await using platform = await startPlatform({ db, seed: 1, devices: 50 });
-    const shown = (await platform.get(`/devices/${robot}?expand=current_deployment`)).body;
-    expect(shown).toMatchObject({ status: 'offline', current_deployment: { status: 'deployed' } });
-    // `devices` adds no devices to a database that has some.
-    expect((await platform.get('/devices?expand=total_count')).body).toMatchObject({ total_count: 1 });
-    expect((await createDevice(platform)).startsWith('dvc_')).toBe(true);
-    expect(platform.port.deviceByFingerprint('f')?.id).toBe(robot);
-  });
-
-  it('remembers after a restart which deployments each agent has seen', async () => {
-    using folder = scratch();
-    const db = join(folder.path, 'platform.db');
-    const query = { activity: ['queued', 'deployed'], limit: 10, offset: 0, expand: [] };
-    const [robot, kit, told] = await (async () => {
-      await using platform = await startPlatform({ db, seed: 1 });
-      const [made, id] = [await createKit(platform), await createDevice(platform)];
-      const deployment = await deploy(platform, made, id);
-      expect(platform.port.deployments(id, query).total).toBe(1);
-      return [id, made, deployment] as const;
-    })();
+it('a database file is reopened with its lists and deployments, and with every device disconnected', async () => {
+  using folder = scratch();
+  const db = join(folder.path, 'platform.db');
+  const robot = await (async () => {
     await using platform = await startPlatform({ db, seed: 1 });
-    const replacement = await deploy(platform, kit, robot);
-    const { items } = platform.port.deployments(robot, query);
-    const listed = items.map(({ id, target_status }) => `${id} ${target_status}`);
-    expect(listed).toEqual([`${told} archived`, `${replacement} deployed`]);
-  });
+    const kit = await createKit(platform);
+    const id = await createDevice(platform);
+    const token = await platform.provisioningToken();
+    const { name } = platform.port.deviceById(id) ?? { name: '' };
+    platform.port.provision(token, { name, agent_version: 'v1', public_key_pem: 'pem', fingerprint: 'f' });
+    platform.port.setConnected(id, true);
+    platform.port.report(id, await deploy(platform, kit, id), { activity_status: 'deployed' });
+    return id;
+  })();
+  await using platform = await startPlatform({ db, seed: 1, devices: 50 });
+  const shown = (await platform.get(`/devices/${robot}?expand=current_deployment`)).body;
+  expect(shown).toMatchObject({ status: 'offline', current_deployment: { status: 'deployed' } });
+  // `devices` adds no devices to a database that has some.
+  expect((await platform.get('/devices?expand=total_count')).body).toMatchObject({ total_count: 1 });
+  expect((await createDevice(platform)).startsWith('dvc_')).toBe(true);
+  expect(platform.port.deviceByFingerprint('f')?.id).toBe(robot);
+});
+
+it('a database file remembers after a restart which deployments each agent has seen', async () => {
+  using folder = scratch();
+  const db = join(folder.path, 'platform.db');
+  const query = { activity: ['queued', 'deployed'], limit: 10, offset: 0, expand: [] };
+  const [robot, kit, told] = await (async () => {
+    await using platform = await startPlatform({ db, seed: 1 });
+    const [made, id] = [await createKit(platform), await createDevice(platform)];
+    const deployment = await deploy(platform, made, id);
+    expect(platform.port.deployments(id, query).total).toBe(1);
+    return [id, made, deployment] as const;
+  })();
+  await using platform = await startPlatform({ db, seed: 1 });
+  const replacement = await deploy(platform, kit, robot);
+  const { items } = platform.port.deployments(robot, query);
+  const listed = items.map(({ id, target_status }) => `${id} ${target_status}`);
+  expect(listed).toEqual([`${told} archived`, `${replacement} deployed`]);
 });
 
 /** More than the 511 connections that Node queues by default. */

@@ -13,7 +13,7 @@ afterAll(() => platform.stop());
 const kit = await createKit(platform);
 
 it('an agent finally agrees with its platform, after any history', async () => {
-  await fc.assert(agreementProperty({ platform, kit }), { numRuns: 40 });
+  await fc.assert(agreementProperty(platform, kit), { numRuns: 40 });
   expect((await platform.items('/deployments')).length).toBeGreaterThan(0);
 });
 

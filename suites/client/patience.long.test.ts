@@ -102,6 +102,7 @@ const bounded: Partial<ClientBehaviour> = {
 };
 const fixedLimit = { calls: { ...calls, limit: () => 50 } };
 const noTimeout = { jobs: { ...jobs, ping: { ...jobs.ping, body: () => ({}) } } };
+const PINGS = ['timeout', 'wish', 'patience'].map((name) => `client.ping.${name}`);
 const HUGE = 'client.stream.huge.one-line';
 test.each<[string, string[], Partial<ClientBehaviour>, string]>([
   ['leaves its streams, and shows what comes again', ['client.stream.boundaries.crlf'], { follow: leaving }, 'pass'],
@@ -109,12 +110,7 @@ test.each<[string, string[], Partial<ClientBehaviour>, string]>([
   ['leaves the stream of a large event, and tells of a gap', [HUGE], bounded, 'pass'],
   ['has pages of one size', ['client.pages.clamped', 'client.pages.limit'], fixedLimit, 'not_applicable'],
   ['sends no types', ['client.request.types'], { follow: { ...follow, types: () => '' } }, 'not_applicable'],
-  [
-    'sends no timeout',
-    ['client.ping.timeout', 'client.ping.wish', 'client.ping.patience'],
-    noTimeout,
-    'not_applicable',
-  ],
+  ['sends no timeout', PINGS, noTimeout, 'not_applicable'],
   ['refuses long pages', ['client.pages.clamped'], { calls: { ...calls, limit: shortPages } }, 'not_applicable'],
 ])('a client that %s does not fail %j', async (_, only, own, outcome) => {
   const client = referenceWith(() => ({ ...referenceBehaviour, ...own }));

@@ -1,11 +1,13 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { served } from '../../common/testing/servers.ts';
 import { HttpClient, type HttpClientOptions } from '../http.ts';
 
-export async function clientOf(server: Server | string, options: Omit<HttpClientOptions, 'endpoint'> = {}) {
-  const origin = typeof server === 'string' ? server : (await served(server)).url;
-  const http = new HttpClient({ endpoint: { origin }, ...options });
+type Place = Server | string | HttpClientOptions['endpoint'];
+
+export async function clientOf(place: Place, options: Omit<HttpClientOptions, 'endpoint'> = {}) {
+  const origin = place instanceof Server ? (await served(place)).url : place;
+  const http = new HttpClient({ endpoint: typeof origin === 'string' ? { origin } : origin, ...options });
   onTestFinished(() => http.close());
   return http;
 }

@@ -25,6 +25,12 @@ export function useScratch(): { readonly path: string } {
   return home;
 }
 
+/** Path of `names` below a folder of each test. */
+export function useFolder(): (...names: string[]) => string {
+  const home = useScratch();
+  return (...names) => join(home.path, ...names);
+}
+
 export function eventually<T>(holds: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(holds, { timeout: 60_000, interval: 5 });
 }
@@ -56,7 +62,7 @@ export function leave(steps: readonly Step[], count: number, folder: string, los
   const lottery = loss?.lottery;
   const files: FileState[] = [];
   const state = (file: number): FileState => {
-    files[file] ??= { synced: new Image(), pending: [] };
+    files[file] ??= { synced: Buffer.alloc(0), pending: [] };
     return files[file];
   };
   let names = new Map<string, number>();
@@ -75,43 +81,23 @@ export function leave(steps: readonly Step[], count: number, folder: string, los
   for (const [name, file] of renamed(names, pending.slice(0, kept))) {
     const found = state(file);
     settle(found, () => !lottery || lottery.chance(0.5), lottery);
-    writeFileSync(join(folder, name), found.synced.bytes);
-  }
-}
-
-/** Content of a file, changed in place, because a database writes the same file thousands of times. */
-class Image {
-  #room = Buffer.alloc(0);
-  #length = 0;
-
-  get bytes(): Buffer {
-    return this.#room.subarray(0, this.#length);
-  }
-
-  apply(change: Change): void {
-    if (change.kind === 'truncate') {
-      this.#resize(change.length);
-      return;
-    }
-    const { at, bytes } = change;
-    this.#resize(Math.max(this.#length, at + bytes.length));
-    bytes.copy(this.#room, at);
-  }
-
-  #resize(length: number): void {
-    if (length > this.#room.length) {
-      const grown = Buffer.alloc(Math.max(length, 2 * this.#room.length));
-      this.bytes.copy(grown);
-      this.#room = grown;
-    }
-    if (length < this.#length) this.#room.fill(0, length, this.#length);
-    this.#length = length;
+    writeFileSync(join(folder, name), found.synced);
   }
 }
 
 interface FileState {
-  synced: Image;
+  synced: Buffer;
   pending: Change[];
+}
+
+function apply(file: FileState, change: Change): void {
+  const { length } = file.synced;
+  const changed = Buffer.alloc(
+    change.kind === 'truncate' ? change.length : Math.max(length, change.at + change.bytes.length),
+  );
+  file.synced.copy(changed);
+  if (change.kind === 'write') change.bytes.copy(changed, change.at);
+  file.synced = changed;
 }
 
 /** A synchronous write saves its own bytes and the file's size, not earlier writes. */
@@ -120,7 +106,7 @@ function changed(file: FileState, change: Change, synced: boolean): void {
     file.pending.push(change);
     return;
   }
-  for (const one of [...file.pending, change]) if (one.kind === 'truncate' || one === change) file.synced.apply(one);
+  for (const one of [...file.pending, change]) if (one.kind === 'truncate' || one === change) apply(file, one);
   const cut = file.pending.findLastIndex(({ kind }) => kind === 'truncate');
   file.pending = file.pending.slice(cut + 1);
 }
@@ -131,7 +117,7 @@ function settle(file: FileState, reaches: () => boolean, lottery?: Random): void
     if (!reaches()) continue;
     const torn = change.kind === 'write' && lottery?.chance(0.3) === true;
     const bytes = torn ? change.bytes.subarray(0, lottery.integer(0, change.bytes.length)) : undefined;
-    file.synced.apply(bytes && change.kind === 'write' ? { ...change, bytes } : change);
+    apply(file, bytes && change.kind === 'write' ? { ...change, bytes } : change);
   }
   file.pending = [];
 }

@@ -1,34 +1,32 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { FAULTS, parseFault } from '../faults.ts';
 import { robot } from '../testing/robot.ts';
 
-describe('a fault specification', () => {
-  test.for([
-    ['latency=50ms', { kind: 'latency', low: 50, high: 50 }],
-    ['latency=20ms..2s', { kind: 'latency', low: 20, high: 2_000 }],
-    ['reset=1..5kB', { kind: 'reset', low: 1, high: 5_000 }],
-    ['half-open=1000', { kind: 'half-open', low: 1_000, high: 1_000 }],
-    ['torn-write=0.5', { kind: 'torn-write', chance: 0.5 }],
-    ['crash=before-rename', { kind: 'crash', when: 'before-rename', nth: 1 }],
-    ['crash=after-rename:3', { kind: 'crash', when: 'after-rename', nth: 3 }],
-    ['clock-skew=+2h', { kind: 'clock-skew', ms: 7_200_000 }],
-    ['clock-skew=-90s', { kind: 'clock-skew', ms: -90_000 }],
-    ['enospc=1MB', { kind: 'enospc', bytes: 1_000_000 }],
-  ] as const)('is parsed: %s', ([spec, fault]) => {
-    expect(parseFault(spec)).toEqual(fault);
-  });
+test.for([
+  ['latency=50ms', { kind: 'latency', low: 50, high: 50 }],
+  ['latency=20ms..2s', { kind: 'latency', low: 20, high: 2_000 }],
+  ['reset=1..5kB', { kind: 'reset', low: 1, high: 5_000 }],
+  ['half-open=1000', { kind: 'half-open', low: 1_000, high: 1_000 }],
+  ['torn-write=0.5', { kind: 'torn-write', chance: 0.5 }],
+  ['crash=before-rename', { kind: 'crash', when: 'before-rename', nth: 1 }],
+  ['crash=after-rename:3', { kind: 'crash', when: 'after-rename', nth: 3 }],
+  ['clock-skew=+2h', { kind: 'clock-skew', ms: 7_200_000 }],
+  ['clock-skew=-90s', { kind: 'clock-skew', ms: -90_000 }],
+  ['enospc=1MB', { kind: 'enospc', bytes: 1_000_000 }],
+] as const)('a fault specification is parsed: %s', ([spec, fault]) => {
+  expect(parseFault(spec)).toEqual(fault);
+});
 
-  test.for([
-    ...['', 'latency', 'latency=', 'latency=5', 'latency=2s..1s', 'latency=1s..25d', 'reset=-1', 'enospc=lots'],
-    ...['clock-skew=999999999d', 'clock-skew=later', 'torn-write=2', 'torn-write=', 'crash=now'],
-    ...['crash=after-rename:0', 'nonsense=1', 'toString=1'],
-  ])('is refused with the accepted form: %j', (spec) => {
-    expect(() => parseFault(spec)).toThrow(RangeError);
-    const [name = ''] = spec.split('=');
-    const accepted = Object.hasOwn(FAULTS, name) ? `${name}=` : 'clock-skew=+2h';
-    expect(() => parseFault(spec)).toThrow(accepted);
-  });
+test.for([
+  ...['', 'latency', 'latency=', 'latency=5', 'latency=2s..1s', 'latency=1s..25d', 'reset=-1', 'enospc=lots'],
+  ...['clock-skew=999999999d', 'clock-skew=later', 'torn-write=2', 'torn-write=', 'crash=now'],
+  ...['crash=after-rename:0', 'nonsense=1', 'toString=1'],
+])('a fault specification is refused with the accepted form: %j', (spec) => {
+  expect(() => parseFault(spec)).toThrow(RangeError);
+  const [name = ''] = spec.split('=');
+  const accepted = Object.hasOwn(FAULTS, name) ? `${name}=` : 'clock-skew=+2h';
+  expect(() => parseFault(spec)).toThrow(accepted);
 });
 
 test('latency: an answer is delayed', async () => {

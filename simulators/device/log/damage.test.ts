@@ -4,14 +4,14 @@ import { storedAfter } from '../stream/reader.ts';
 import { useScratch } from '../testing/robot.ts';
 import type { EventLog } from './event-log.ts';
 import { disk } from './io.ts';
-import { drafts, idsIn, open, range } from './testing/recorded-disk.ts';
+import { drafts, idsIn, opened, range } from './testing/recorded-disk.ts';
 
 const home = useScratch();
 const textsIn = (log: EventLog): Map<number, string> =>
   new Map(Array.from(storedAfter(log, disk, 0), ({ id, json }) => [id, json]));
 
 async function written(directory: string, count: number, size = 30) {
-  const { log } = open(directory, { durable: true });
+  const { log } = opened(directory, { durable: true });
   await log.append(drafts(count, size));
   const texts = textsIn(log);
   await log.close();
@@ -27,29 +27,27 @@ test.for([
   const { path } = await written(home.path, 40);
   if (change === jump) withoutSums(path);
   changeLine(path, line, change);
-  const { log } = open(home.path, { durable: true });
+  const { log } = opened(home.path, { durable: true });
   const { first } = await log.append(drafts(3));
   expect(first).toBe(41);
   expect(idsIn(log)).toEqual([...range(1, 40).filter((id) => id !== line), 41, 42, 43]);
   expect(idsIn(log, 38)).toEqual([39, 40, 41, 42, 43].filter((id) => id !== line));
-  await log.close();
 });
 
 test('a log of an older version, without checksums, is read and continued', async () => {
   const { path, texts } = await written(home.path, 500, 300);
   withoutSums(path);
-  const { log, notices } = open(home.path, { durable: true, retain: 400 });
+  const { log, notices } = opened(home.path, { durable: true, retain: 400 });
   expect(notices).toEqual([]);
   expect(textsIn(log)).toEqual(texts);
   await log.append(drafts(1));
   expect(idsIn(log, log.earliest - 1)).toEqual(range(182, 501));
-  await log.close();
 });
 
 test('damaged lines are reported once in notices, and counted by inspect', async () => {
   const { path } = await written(home.path, 30);
   for (let line = 3; line < 20; line += 1) changeLine(path, line, (text) => text.replace('xxx', 'xyx'));
-  const { log, notices } = open(home.path, { durable: true });
+  const { log, notices } = opened(home.path, { durable: true });
   expect(notices.splice(0).join()).toMatch(/17 unreadable lines at the end of the log are skipped/);
   idsIn(log);
   idsIn(log);
@@ -59,7 +57,6 @@ test('damaged lines are reported once in notices, and counted by inspect', async
   expect(report).toMatchObject({ events: 13, earliest_id: 1, latest_id: 30, skipped_lines: 17 });
   expect(report.repairs.join()).toMatch(/17 unreadable lines/);
   expect(skipped).toHaveLength(10);
-  await log.close();
 });
 
 function changeLine(path: string, line: number, change: (text: string) => string): void {

@@ -4,35 +4,34 @@ import { isBesideName } from '../../../harness/common/user-files.ts';
 import { LogReader } from '../stream/reader.ts';
 import { scratch, useScratch } from '../testing/robot.ts';
 import { disk } from './io.ts';
-import { diskWith, drafts, HeldDisk, idsIn, open, openQuietly, range, systemError } from './testing/recorded-disk.ts';
+import { diskWith, drafts, HeldDisk, idsIn, opened, openQuietly, range, systemError } from './testing/recorded-disk.ts';
 
 const home = useScratch();
 
 describe('compaction', () => {
   test('keeps 80 % of the retention when the log exceeds it', async () => {
-    const { log } = open(home.path, { retain: 100 });
+    const { log } = opened(home.path, { retain: 100 });
     await log.append(drafts(100));
     expect(log.earliest).toBe(1);
     await log.append(drafts(1));
     expect([log.earliest, log.latest]).toEqual([22, 101]);
     expect(idsIn(log, 21)).toEqual(range(22, 101));
     await log.close();
-    const again = open(home.path, { retain: 100 });
+    const again = opened(home.path, { retain: 100 });
     expect([again.log.earliest, again.log.latest]).toEqual([22, 101]);
   });
 
   test('keeps the log file within its limit of bytes', async () => {
-    const { log } = open(home.path, { retainBytes: 20_000 });
+    const { log } = opened(home.path, { retainBytes: 20_000 });
     for (let at = 0; at < 300; at += 1) {
       await log.append(drafts(1, 400));
       expect(statSync(log.path).size).toBeLessThanOrEqual(20_000);
     }
     expect(log.latest).toBe(300);
-    await log.close();
   });
 
   test('on request keeps 80 % of the events, and at least one', async () => {
-    const { log } = open(home.path);
+    const { log } = opened(home.path);
     await log.append(drafts(10));
     await log.compact();
     expect([log.earliest, log.latest]).toEqual([3, 10]);
@@ -40,11 +39,10 @@ describe('compaction', () => {
     expect([log.earliest, log.latest]).toEqual([10, 10]);
     await log.append(drafts(1));
     expect(idsIn(log, 9)).toEqual([10, 11]);
-    await log.close();
   });
 
   test('keeps serving every event to a reader that began earlier', async () => {
-    const { log } = open(home.path, { retain: 3_000 });
+    const { log } = opened(home.path, { retain: 3_000 });
     await log.append(drafts(2_500, 100));
     const reader = new LogReader(log, disk, 0);
     const ids: number[] = [];
@@ -56,7 +54,6 @@ describe('compaction', () => {
     reader.close();
     expect(ids).toEqual(range(1, log.latest));
     expect(log.earliest).toBeGreaterThan(1);
-    await log.close();
   });
 
   test('leaves the log unchanged when it fails', async () => {
@@ -65,7 +62,7 @@ describe('compaction', () => {
         if (to.endsWith('events.jsonl')) throw systemError('EIO');
       },
     });
-    const { log, notices } = open(home.path, { io, retain: 10 });
+    const { log, notices } = opened(home.path, { io, retain: 10 });
     await log.append(drafts(11));
     await log.append(drafts(1));
     expect(notices.join()).toMatch(/cannot compact/);
@@ -73,7 +70,6 @@ describe('compaction', () => {
     await expect(log.compact()).rejects.toThrow(/cannot compact .*\(EIO\); no event is lost/);
     await log.append(drafts(1));
     expect(idsIn(log)).toEqual(range(1, 13));
-    await log.close();
   });
 
   test.for([4_000, 100])('on a full disk keeps the newest events that fit, or all (%s bytes)', async (room) => {
@@ -90,7 +86,7 @@ describe('compaction', () => {
         throw systemError('ENOSPC');
       },
     });
-    const { log, notices } = open(home.path, { io, durable: true });
+    const { log, notices } = opened(home.path, { io, durable: true });
     await log.append(drafts(200, 100));
     left = room;
     await expect(log.append(drafts(40, 100))).rejects.toThrow(/ENOSPC/);
@@ -106,7 +102,6 @@ describe('compaction', () => {
     }
     expect(idsIn(log, log.earliest - 1)).toEqual(range(log.earliest, 200));
     expect(readdirSync(home.path).filter(isBesideName)).toEqual([]);
-    await log.close();
   });
 
   test('does not delay another robot while its own disk is slow', async () => {
@@ -120,7 +115,7 @@ describe('compaction', () => {
     const compacting = held.compact().finally(() => {
       over = true;
     });
-    const { log: other } = open(elsewhere.path, { durable: true });
+    const { log: other } = opened(elsewhere.path, { durable: true });
     await other.append(drafts(100));
     await other.compact();
     expect(idsIn(held)).toEqual(range(1, 4_000));

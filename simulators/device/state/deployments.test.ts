@@ -11,32 +11,30 @@ import { ManualTime } from '../uplink/testing/uplinks.ts';
 const file = (filepath: string, content = 'x') => ({ filepath, content: Buffer.from(content) });
 const isEvent = (bytes: string) => /^\{(?:"object":"event",)?"id":/.test(bytes);
 
-describe('through the port', () => {
-  test('a repeated deployment publishes no further event, and an archived one cannot be repeated', async () => {
-    await using on = await robot();
-    const { port } = on.device;
-    await port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
-    await port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
-    expect(on.device.stats().latestId).toBe(1);
-    await port.remove('dpl_1');
-    await expect(port.deploy(queuedDeployment('dpl_1'), [])).rejects.toMatchObject({ retryable: false });
-    await expect(port.remove('dpl_none')).rejects.toThrow(/no deployment "dpl_none"/);
-  });
+test('a repeated deployment publishes no further event, and an archived one cannot be repeated', async () => {
+  await using on = await robot();
+  const { port } = on.device;
+  await port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
+  await port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
+  expect(on.device.stats().latestId).toBe(1);
+  await port.remove('dpl_1');
+  await expect(port.deploy(queuedDeployment('dpl_1'), [])).rejects.toMatchObject({ retryable: false });
+  await expect(port.remove('dpl_none')).rejects.toThrow(/no deployment "dpl_none"/);
+});
 
-  test('a deployment publishes its event only after its state is saved', async () => {
-    await using on = await robot();
-    const isState = (bytes: string) => bytes.startsWith('{"current"');
-    using full = fullDisk(isState);
-    const deploying = () => on.device.port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
-    await expect(deploying()).rejects.toMatchObject({ name: 'DeployError', retryable: true });
-    expect(on.device.stats().latestId).toBe(0);
-    full.free();
-    await deploying();
-    on.device.kill();
-    await on.device.start();
-    expect(on.device.port.active().map(({ id }) => id)).toEqual(['dpl_1']);
-    expect(on.device.stats().latestId).toBe(1);
-  });
+test('a deployment publishes its event only after its state is saved', async () => {
+  await using on = await robot();
+  const isState = (bytes: string) => bytes.startsWith('{"current"');
+  using full = fullDisk(isState);
+  const deploying = () => on.device.port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
+  await expect(deploying()).rejects.toMatchObject({ name: 'DeployError', retryable: true });
+  expect(on.device.stats().latestId).toBe(0);
+  full.free();
+  await deploying();
+  on.device.kill();
+  await on.device.start();
+  expect(on.device.port.active().map(({ id }) => id)).toEqual(['dpl_1']);
+  expect(on.device.stats().latestId).toBe(1);
 });
 
 describe('through a syncer', () => {
@@ -96,51 +94,49 @@ function fullDisk(kind: (bytes: string) => boolean): Disposable & { free(): void
   return { free, [Symbol.dispose]: free };
 }
 
-describe('after a restart', () => {
-  test('deployments, releases and commits are as before', async () => {
-    await using on = await robot();
-    const created_at = '2026-01-01T00:00:00Z';
-    const more = { updated_at: created_at };
-    const commit = { object: 'git_commit', id: 'gcm_1', sha: 'a', message: 'm', commit_url: 'u', created_at } as const;
-    const release = { object: 'release', id: 'rls_1', version: 'v1', git_commit_id: 'gcm_1', created_at } as const;
-    on.device.port.remember({ ...release, ...more, git_commit: { ...commit, ...more } });
-    const { deployment } = await on.device.port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
-    on.device.kill();
-    await on.device.start();
-    expect((await on.ask('/deployments/current')).json).toEqual(deployment);
-    expect((await on.ask('/releases/current')).json).toEqual(release);
-    expect((await on.ask('/releases/rls_1')).status).toBe(200);
-    expect((await on.ask('/git_commits/gcm_1')).json).toEqual(commit);
-    expect((await on.ask('/git_commits/gcm_2')).status).toBe(404);
-  });
-
-  test('an event that was compacted away is not published again', async () => {
-    await using on = await robot({ retain: 10 });
-    await on.device.port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
-    await on.device.publish(30);
-    await on.device.stop();
-    await on.device.start();
-    expect(on.device.stats().latestId).toBe(31);
-  });
-
-  test.for(['crash=before-rename', 'crash=after-rename'].flatMap((at) => [1, 2, 3].map((nth) => `${at}:${nth}`)))(
-    'with %s while deploying, files, state and events agree',
-    async (fault) => {
-      await using on = await robot({ faults: [fault] });
-      await on.device.port.deploy(queuedDeployment('dpl_1'), [file('/a', 'one')]).catch(() => undefined);
-      expect(on.device.running).toBe(false);
-      await on.device.start();
-      const stream = await on.listen(`?after=${on.device.stats().earliestId - 1}`);
-      await on.device.publish(1);
-      await stream.until(() => stream.events.some(({ envelope }) => JSON.stringify(envelope).includes('filler')));
-      const published = stream.events.filter(({ envelope }) => JSON.stringify(envelope).includes('dpl_1'));
-      const current = on.device.port.get('dpl_1');
-      expect(published).toHaveLength(current === undefined ? 0 : 1);
-      expect(existsSync(`${on.dir}/root/a`)).toBe(current !== undefined);
-      if (current) expect(current.status).toBe('deployed');
-    },
-  );
+test('after a restart, deployments, releases and commits are as before', async () => {
+  await using on = await robot();
+  const created_at = '2026-01-01T00:00:00Z';
+  const more = { updated_at: created_at };
+  const commit = { object: 'git_commit', id: 'gcm_1', sha: 'a', message: 'm', commit_url: 'u', created_at } as const;
+  const release = { object: 'release', id: 'rls_1', version: 'v1', git_commit_id: 'gcm_1', created_at } as const;
+  on.device.port.remember({ ...release, ...more, git_commit: { ...commit, ...more } });
+  const { deployment } = await on.device.port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
+  on.device.kill();
+  await on.device.start();
+  expect((await on.ask('/deployments/current')).json).toEqual(deployment);
+  expect((await on.ask('/releases/current')).json).toEqual(release);
+  expect((await on.ask('/releases/rls_1')).status).toBe(200);
+  expect((await on.ask('/git_commits/gcm_1')).json).toEqual(commit);
+  expect((await on.ask('/git_commits/gcm_2')).status).toBe(404);
 });
+
+test('after a restart, an event that was compacted away is not published again', async () => {
+  await using on = await robot({ retain: 10 });
+  await on.device.port.deploy(queuedDeployment('dpl_1'), [file('/a')]);
+  await on.device.publish(30);
+  await on.device.stop();
+  await on.device.start();
+  expect(on.device.stats().latestId).toBe(31);
+});
+
+test.for(['crash=before-rename', 'crash=after-rename'].flatMap((at) => [1, 2, 3].map((nth) => `${at}:${nth}`)))(
+  'after a restart, with %s while deploying, files, state and events agree',
+  async (fault) => {
+    await using on = await robot({ faults: [fault] });
+    await on.device.port.deploy(queuedDeployment('dpl_1'), [file('/a', 'one')]).catch(() => undefined);
+    expect(on.device.running).toBe(false);
+    await on.device.start();
+    const stream = await on.listen(`?after=${on.device.stats().earliestId - 1}`);
+    await on.device.publish(1);
+    await stream.until(() => stream.events.some(({ envelope }) => JSON.stringify(envelope).includes('filler')));
+    const published = stream.events.filter(({ envelope }) => JSON.stringify(envelope).includes('dpl_1'));
+    const current = on.device.port.get('dpl_1');
+    expect(published).toHaveLength(current === undefined ? 0 : 1);
+    expect(existsSync(`${on.dir}/root/a`)).toBe(current !== undefined);
+    if (current) expect(current.status).toBe('deployed');
+  },
+);
 
 describe('a driven deployment', () => {
   test('fails if a file path is invalid, and leaves the previous files', async () => {

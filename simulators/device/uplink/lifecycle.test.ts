@@ -159,31 +159,29 @@ describe('the sync scheduler', () => {
 
 const attempts = (count: number) => Array.from({ length: count }, (_, attempt) => attempt);
 
-describe('backoff', () => {
-  it('of a failure starts at 15 s, doubles, and ends at 24 h', () => {
-    expect(attempts(4).map(failureDelay)).toEqual([15_000, 30_000, 60_000, 120_000]);
-    expect(failureDelay(13)).toBe(86_400_000);
-    expect(failureDelay(10_000)).toBe(86_400_000);
-  });
+it('backoff of a failure starts at 15 s, doubles, and ends at 24 h', () => {
+  expect(attempts(4).map(failureDelay)).toEqual([15_000, 30_000, 60_000, 120_000]);
+  expect(failureDelay(13)).toBe(86_400_000);
+  expect(failureDelay(10_000)).toBe(86_400_000);
+});
 
-  it('of a reconnection doubles from about 1 s to 5 min, with random variation', () => {
-    const randomness = random(1);
-    for (const attempt of attempts(20)) {
-      const nominal = Math.min(300_000, 1_000 * 2 ** attempt);
-      const delays = attempts(50).map(() => reconnectDelay(attempt, randomness));
-      expect(Math.min(...delays)).toBeGreaterThanOrEqual(nominal * 0.75);
-      expect(Math.max(...delays)).toBeLessThanOrEqual(Math.min(300_000, nominal * 1.25));
-      expect(new Set(delays).size).toBeGreaterThan(10);
-    }
-  });
+it('backoff of a reconnection doubles from about 1 s to 5 min, with random variation', () => {
+  const randomness = random(1);
+  for (const attempt of attempts(20)) {
+    const nominal = Math.min(300_000, 1_000 * 2 ** attempt);
+    const delays = attempts(50).map(() => reconnectDelay(attempt, randomness));
+    expect(Math.min(...delays)).toBeGreaterThanOrEqual(nominal * 0.75);
+    expect(Math.max(...delays)).toBeLessThanOrEqual(Math.min(300_000, nominal * 1.25));
+    expect(new Set(delays).size).toBeGreaterThan(10);
+  }
+});
 
-  it('between the retries of a request is half a second to a second', () => {
-    const randomness = random(1);
-    for (const delay of attempts(100).map(() => transientDelay(randomness))) {
-      expect(delay).toBeGreaterThanOrEqual(500);
-      expect(delay).toBeLessThanOrEqual(1_000);
-    }
-  });
+it('backoff between the retries of a request is half a second to a second', () => {
+  const randomness = random(1);
+  for (const delay of attempts(100).map(() => transientDelay(randomness))) {
+    expect(delay).toBeGreaterThanOrEqual(500);
+    expect(delay).toBeLessThanOrEqual(1_000);
+  }
 });
 
 class IdleUplink extends UplinkLifecycle {

@@ -78,7 +78,14 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
     createUplink({ kind: 'polling', platform: url, apiKey: 'key_secret', time, ...options })(device, identity);
   const uplink = make();
   onTestFinished(() => uplink.stop());
-  return { behaviour, platform, requests, time, device, make, uplink, lines: () => requests.map(({ line }) => line) };
+  return {
+    ...{ behaviour, platform, requests, time, device, make, uplink, lines: () => requests.map(({ line }) => line) },
+    eventually: (holds: () => void) =>
+      eventually(() => {
+        time.advance(1_000);
+        holds();
+      }),
+  };
 }
 
 describe('the polling uplink', () => {
@@ -100,10 +107,8 @@ describe('the polling uplink', () => {
   it('is the device that it created when the answer was lost', async () => {
     const robot = await setUp({ losesDevice: true });
     const starting = robot.uplink.start();
-    await eventually(() => {
-      robot.time.advance(1_000);
-      expect(robot.lines().filter((line) => line === 'POST /beta/devices')).toHaveLength(2);
-    });
+    const posts = () => robot.lines().filter((line) => line === 'POST /beta/devices');
+    await robot.eventually(() => expect(posts()).toHaveLength(2));
     await starting;
     expect(robot.uplink.deviceId).toBe(ROBOT.id);
   });
@@ -164,10 +169,7 @@ describe('the polling uplink', () => {
     await eventually(() => expect(robot.uplink.status).toBe('offline'));
     expect(isOnline).toBe(false);
     robot.behaviour.status = 200;
-    await eventually(() => {
-      robot.time.advance(1_000);
-      expect(robot.uplink.status).toBe('online');
-    });
+    await robot.eventually(() => expect(robot.uplink.status).toBe('online'));
     await starting;
     robot.behaviour.status = 503;
     expect(await robot.uplink.sync()).toMatchObject({ code: 'in_cooldown' });
@@ -181,10 +183,7 @@ describe('the polling uplink', () => {
     robot.behaviour.status = 400;
     expect(await robot.uplink.sync()).toMatchObject({ code: 'in_cooldown' });
     robot.behaviour.status = 200;
-    await eventually(() => {
-      robot.time.advance(1_000);
-      expect(robot.uplink.status).toBe('online');
-    });
+    await robot.eventually(() => expect(robot.uplink.status).toBe('online'));
     expect(robot.requests.at(-1)?.path).toContain(`device_id=${ROBOT.id}`);
   });
 });

@@ -1,10 +1,21 @@
 import { expect, it } from 'vitest';
 import { firstMessage } from '../../common/testing/requests.ts';
-import type { Tick } from '../result/result.ts';
-import { resultWith } from '../result/testing/result.ts';
+import type { FleetDocument } from '../../console/page/fleet/document.ts';
+import { resultWith, tickWith } from '../result/testing/result.ts';
 import type { ByHand } from '../run/by-hand.ts';
 import type { Fleet } from '../run/fleet.ts';
 import { FleetConsole } from './fleet-console.ts';
+
+/** Tones of the thresholds on the page of a run after `act`. */
+async function tonesAfter(act: (page: FleetConsole) => void, thresholds: string[] = [], record?: object) {
+  const { promise: served, resolve: onServed } = Promise.withResolvers<string>();
+  const page = new FleetConsole({ scenario: { name: 'test', phases: [] }, robots: 1, thresholds, onServed });
+  await using stack = new AsyncDisposableStack();
+  await page.serve({ record, options: {} } as unknown as Fleet, { underWay: [] } as unknown as ByHand, stack);
+  act(page);
+  const [, message = ''] = /^data: (.*)$/m.exec(await firstMessage(`${await served}events`)) ?? [];
+  return (JSON.parse(message) as { whole: FleetDocument }).whole.thresholds.map(({ tone }) => tone);
+}
 
 const MET = { value: 12, ok: true };
 
@@ -16,14 +27,8 @@ it.each([
   ['without a measurement', {}, { value: null, ok: false }, 'open'],
   ['that was missed', {}, { value: 9000, ok: false }, 'bad'],
 ])('the page marks a threshold %s as the report does', async (_, change, threshold, tone) => {
-  const { promise: served, resolve: onServed } = Promise.withResolvers<string>();
-  const scenario = { name: 'test', phases: [] };
-  const page = new FleetConsole({ scenario, robots: 1, thresholds: [], onServed });
-  await using stack = new AsyncDisposableStack();
-  await page.serve({} as Fleet, {} as ByHand, stack);
-  page.end(resultWith({ ...change, thresholds: [{ expr: 'ping.ms.p99<1s', ...threshold }] } as object));
-  const [, whole = ''] = /^data: (.*)$/m.exec(await firstMessage(`${await served}events`)) ?? [];
-  expect(JSON.parse(whole)).toMatchObject({ whole: { thresholds: [{ tone }] } });
+  const result = resultWith({ ...change, thresholds: [{ expr: 'ping.ms.p99<1s', ...threshold }] } as object);
+  expect(await tonesAfter((page) => page.end(result))).toEqual([tone]);
 });
 
 it.each([
@@ -31,18 +36,12 @@ it.each([
   ['that lost a worker', { incomplete: ['worker 2 was lost'] }, 'open'],
   ['with a robot that did not start', { notStarted: 1 }, 'open'],
 ])('the page marks a threshold of a run %s, before its end', async (_, change, tone) => {
-  const { promise: served, resolve: onServed } = Promise.withResolvers<string>();
-  const scenario = { name: 'test', phases: [] };
-  const page = new FleetConsole({ scenario, robots: 1, thresholds: ['ping.failed.count==0'], onServed });
   const counters = { 'ping.failed': 0 };
   const standing = { metrics: {}, counters, times: () => undefined, measuredSeconds: 1, phases: [] };
   const lists = { violations: [], failures: [], incomplete: [], phases: [], byHand: [], pauses: [] };
   const verdictSoFar = { verdict: 'valid', atBest: 'valid', reasons: [] };
   const progress = { counters, summaries: () => ({}) };
   const record = { ...lists, standing, verdictSoFar, progress, notStarted: 0, ...change };
-  await using stack = new AsyncDisposableStack();
-  await page.serve({ record, options: {} } as unknown as Fleet, { underWay: [] } as unknown as ByHand, stack);
-  page.second({ at_ms: 0, rates: {}, p50: {}, p99: {}, loop_max_ms: 0 } as unknown as Tick, null);
-  const [, whole = ''] = /^data: (.*)$/m.exec(await firstMessage(`${await served}events`)) ?? [];
-  expect(JSON.parse(whole)).toMatchObject({ whole: { thresholds: [{ tone }] } });
+  const show = (page: FleetConsole) => page.second(tickWith({ at_ms: 0 }), null);
+  expect(await tonesAfter(show, ['ping.failed.count==0'], record)).toEqual([tone]);
 });

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { ApiError } from '../../common/platform-http.ts';
-import { useFolder } from '../testing/scratch.ts';
+import { useFolder } from '../../common/testing/scratch.ts';
 import { isExhausted, MemoryKills, memoryLimit } from './saturation.ts';
 
 const MIB = 2 ** 20;

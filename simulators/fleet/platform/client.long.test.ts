@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { served } from '../../../harness/common/testing/servers.ts';
 import { PlatformClient, PlatformFailure, sendUntilTaken } from './client.ts';
@@ -10,17 +11,14 @@ interface Answer {
 }
 
 async function platformWith(answer: (n: number, request: IncomingMessage, body: string) => Answer | undefined) {
-  const seen: { at: number; path: string; body: string }[] = [];
-  const server = createServer((request, response) => {
-    let body = '';
-    request.setEncoding('utf8').on('data', (text: string) => (body += text));
-    request.on('end', () => {
-      seen.push({ at: performance.now(), path: `${request.method} ${request.url?.split('?')[0]}`, body });
-      const given = answer(seen.length - 1, request, body);
-      if (given === undefined) return void request.socket.destroy();
-      response.writeHead(given.status, given.retryAfter === undefined ? {} : { 'retry-after': given.retryAfter });
-      response.end(JSON.stringify(given.body ?? {}));
-    });
+  const seen: { at: number; path: string }[] = [];
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    seen.push({ at: performance.now(), path: `${request.method} ${request.url?.split('?')[0]}` });
+    const given = answer(seen.length - 1, request, body);
+    if (given === undefined) return void request.socket.destroy();
+    response.writeHead(given.status, given.retryAfter === undefined ? {} : { 'retry-after': given.retryAfter });
+    response.end(JSON.stringify(given.body ?? {}));
   });
   const { url } = await served(server);
   const client = new PlatformClient({ url, apiKey: 'key-of-the-fleet' });

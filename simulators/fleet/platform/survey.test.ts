@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { served } from '../../../harness/common/testing/servers.ts';
 import { PreflightError, UnreachableError } from '../run/errors.ts';
@@ -43,22 +44,16 @@ interface Asking extends Partial<SurveyOptions>, Pick<PlatformAddress, 'apiVersi
 
 async function surveyed(routes: Routes, { uplink, phase = {}, apiVersion, ...more }: Asking) {
   const asked: string[] = [];
-  const server = createServer((request, response) => {
-    let text = '';
-    request.setEncoding('utf8').on('data', (part: string) => (text += part));
-    request.on('end', () => {
-      const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
-      const line = `${request.method} ${pathname}`;
-      asked.push(line);
-      const fits = (route: string): boolean => new RegExp(`^${route.replaceAll('*', '[^/]+')}$`).test(line);
-      const [, answer] = Object.entries(routes).find(([route]) => fits(route)) ?? [];
-      const [status, body, headers] = answer?.({
-        version: request.headers['service-version'],
-        query: searchParams,
-        body: JSON.parse(text || '{}'),
-      }) ?? [404, {}];
-      response.writeHead(status, headers).end(JSON.stringify(body));
-    });
+  const server = createServer(async (request, response) => {
+    const { pathname, searchParams: query } = new URL(request.url ?? '', 'http://x');
+    const line = `${request.method} ${pathname}`;
+    asked.push(line);
+    const body = JSON.parse((await text(request)) || '{}');
+    const sent = { version: request.headers['service-version'], query, body };
+    const fits = (route: string): boolean => new RegExp(`^${route.replaceAll('*', '[^/]+')}$`).test(line);
+    const [, answer] = Object.entries(routes).find(([route]) => fits(route)) ?? [];
+    const [status, answered, headers] = answer?.(sent) ?? [404, {}];
+    response.writeHead(status, headers).end(JSON.stringify(answered));
   });
   const { url } = await served(server);
   const { offer, notes } = await surveyPlatform({
@@ -214,25 +209,23 @@ describe('preflight of robots that poll', () => {
   });
 });
 
-describe('preflight of robots with the agent protocol', () => {
-  const AGENT: Routes = {
-    ...PLAIN,
-    'POST /provisioning_tokens': () => [201, { token: 't' }],
-    'GET /agent/v1/deployments': () => [401, {}],
-  };
+const AGENT: Routes = {
+  ...PLAIN,
+  'POST /provisioning_tokens': () => [201, { token: 't' }],
+  'GET /agent/v1/deployments': () => [401, {}],
+};
 
-  it('refuses a platform without it, and names the other uplinks', async () => {
-    const lines = (await lackingOf(PLAIN, { uplink: 'agent' })).split('\n').slice(1);
-    expect(lines).toHaveLength(2);
-    for (const line of lines) expect(line).toMatch(/404; instead: --uplink polling or --uplink calls$/);
-    expect((await surveyed(AGENT, { uplink: 'agent' })).notes).toEqual([]);
-  });
+it('preflight for the agent protocol refuses a platform without it, and names the other uplinks', async () => {
+  const lines = (await lackingOf(PLAIN, { uplink: 'agent' })).split('\n').slice(1);
+  expect(lines).toHaveLength(2);
+  for (const line of lines) expect(line).toMatch(/404; instead: --uplink polling or --uplink calls$/);
+  expect((await surveyed(AGENT, { uplink: 'agent' })).notes).toEqual([]);
+});
 
-  it('accepts a busy platform', async () => {
-    const busy = Object.fromEntries(Object.keys(AGENT).map((route) => [route, (): Answer => [503, {}]]));
-    const { notes } = await surveyed({ ...busy, 'GET /devices': listOf([]) }, { uplink: 'agent' });
-    expect(notes).toEqual([]);
-  });
+it('preflight for the agent protocol accepts a busy platform', async () => {
+  const busy = Object.fromEntries(Object.keys(AGENT).map((route) => [route, (): Answer => [503, {}]]));
+  const { notes } = await surveyed({ ...busy, 'GET /devices': listOf([]) }, { uplink: 'agent' });
+  expect(notes).toEqual([]);
 });
 
 it('the survey ends when a platform fails mid-list or is busy, and when interrupted', async () => {
@@ -250,15 +243,13 @@ it('the survey ends when a platform fails mid-list or is busy, and when interrup
   await expect(asked).rejects.toThrow('interrupted');
 });
 
-describe('the table of routes', () => {
-  it('matches the documentation: run npm run schemas', () => {
-    const document = readFileSync(ROUTES_FILE, 'utf8');
-    const words = (text: string): string => text.replaceAll(/[ -]+/g, ' ');
-    expect(words(withRoutes(document))).toBe(words(document));
-    expect(document).toContain('`POST /devices/{device_id}/ping`');
-  });
+it('the table of routes matches the documentation: run npm run schemas', () => {
+  const document = readFileSync(ROUTES_FILE, 'utf8');
+  const words = (text: string): string => text.replaceAll(/[ -]+/g, ' ');
+  expect(words(withRoutes(document))).toBe(words(document));
+  expect(document).toContain('`POST /devices/{device_id}/ping`');
+});
 
-  it('lists in the help the uplinks and purposes of each route', () => {
-    expect(routesText()).toContain('POST /devices/{device_id}/ping (section 4.2)\n    for calls (ping), ');
-  });
+it('the table of routes lists in the help the uplinks and purposes of each route', () => {
+  expect(routesText()).toContain('POST /devices/{device_id}/ping (section 4.2)\n    for calls (ping), ');
 });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished, test } from 'vitest';
-import { useFolder } from '../testing/scratch.ts';
+import { useFolder } from '../../common/testing/scratch.ts';
 import type { WorkerConfig } from '../worker/worker.ts';
 import { startEmbeddedPlatform } from './embedded-platform.ts';
 import { Workers } from './workers.ts';

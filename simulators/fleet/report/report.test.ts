@@ -190,35 +190,33 @@ const plotOf = (result: ReturnType<typeof ran>) => {
   return reachPlot(result, reach);
 };
 
-describe('the reach of a roll-out', () => {
-  it('is the share of attempts, and stops at its last value', () => {
-    const { at, series } = plotOf(ran({ inTime: 72, missed: 28, attempts: 100 }));
-    expect(series).toHaveLength(1);
-    expect(series[0]?.values.at(-1)).toBeCloseTo(72);
-    expect(Math.max(...(series[0]?.values ?? []).map((value) => value ?? 0))).toBeCloseTo(72);
-    expect(series[0]?.values[at.findIndex((ms) => ms >= 36)]).toBeCloseTo(36, -0.5);
-  });
+it('the reach of a roll-out is the share of attempts, and stops at its last value', () => {
+  const { at, series } = plotOf(ran({ inTime: 72, missed: 28, attempts: 100 }));
+  expect(series).toHaveLength(1);
+  expect(series[0]?.values.at(-1)).toBeCloseTo(72);
+  expect(Math.max(...(series[0]?.values ?? []).map((value) => value ?? 0))).toBeCloseTo(72);
+  expect(series[0]?.values[at.findIndex((ms) => ms >= 36)]).toBeCloseTo(36, -0.5);
+});
 
-  it('shows late robots separately, up to their arrival, and counts lost ones', () => {
-    const result = ran({ inTime: 50, late: 30, missed: 40, attempts: 100 });
-    expect(reachOf(result)).toEqual({ attempts: 100, inTime: 50, late: 30, lost: 10, pending: 10 });
-    const { series, about } = plotOf(result);
-    expect(series.map(({ values }) => values.at(-1))).toEqual([50, 80]);
-    expect(about).toMatch(/It ends at 50 %, and at 80 % with those that came late\.$/);
-  });
+it('the reach of a roll-out shows late robots separately, up to their arrival, and counts lost ones', () => {
+  const result = ran({ inTime: 50, late: 30, missed: 40, attempts: 100 });
+  expect(reachOf(result)).toEqual({ attempts: 100, inTime: 50, late: 30, lost: 10, pending: 10 });
+  const { series, about } = plotOf(result);
+  expect(series.map(({ values }) => values.at(-1))).toEqual([50, 80]);
+  expect(about).toMatch(/It ends at 50 %, and at 80 % with those that came late\.$/);
+});
 
-  it('stays at zero when no robot arrived in time', () => {
-    const { series, about } = plotOf(ran({ inTime: 0, missed: 5, attempts: 5 }));
-    expect(series[0]?.values.every((value) => value === 0)).toBe(true);
-    expect(about).toMatch(/Less than half had in time\. It ends at 0 %/);
-  });
+it('the reach of a roll-out stays at zero when no robot arrived in time', () => {
+  const { series, about } = plotOf(ran({ inTime: 0, missed: 5, attempts: 5 }));
+  expect(series[0]?.values.every((value) => value === 0)).toBe(true);
+  expect(about).toMatch(/Less than half had in time\. It ends at 0 %/);
+});
 
-  it('is 100 % only for all robots', () => {
-    expect(percentText(99_999, 100_000)).toBe('99.99 %');
-    expect(percentText(1, 100_000)).toBe('0.01 %');
-    expect(percentText(100_000, 100_000)).toBe('100 %');
-    expect(percentText(2, 3)).toBe('66.7 %');
-  });
+it('the reach of a roll-out is 100 % only for all robots', () => {
+  expect(percentText(99_999, 100_000)).toBe('99.99 %');
+  expect(percentText(1, 100_000)).toBe('0.01 %');
+  expect(percentText(100_000, 100_000)).toBe('100 %');
+  expect(percentText(2, 3)).toBe('66.7 %');
 });
 
 it('the report begins with rate, failures and times of requests, for any uplink', () => {

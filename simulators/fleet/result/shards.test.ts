@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
-import { useFolder } from '../testing/scratch.ts';
+import { expect, it } from 'vitest';
+import { useFolder } from '../../common/testing/scratch.ts';
 import { findShards, watchShards, writeAlive, writeResult } from './shards.ts';
 import { resultWith } from './testing/result.ts';
 
@@ -9,20 +9,18 @@ const folder = useFolder();
 const part = (index: number, count = 2) => resultWith({ shard: { index, count } });
 const sign = (index: number, beat: number) => ({ shard: { index, count: 2 }, beat, phase: 'hold' });
 
-describe('results on disk', () => {
-  it('are found in a folder and its subfolders, except merged ones', () => {
-    writeResult(folder('b'), part(2));
-    writeResult(folder('a'), part(1));
-    writeResult(folder(), resultWith({ merged_from: ['a', 'b'] }));
-    expect(findShards([folder(), folder('none')]).parts.map(({ name }) => name)).toEqual([folder('a'), folder('b')]);
-  });
+it('results on disk are found in a folder and its subfolders, except merged ones', () => {
+  writeResult(folder('b'), part(2));
+  writeResult(folder('a'), part(1));
+  writeResult(folder(), resultWith({ merged_from: ['a', 'b'] }));
+  expect(findShards([folder(), folder('none')]).parts.map(({ name }) => name)).toEqual([folder('a'), folder('b')]);
+});
 
-  it('replace the sign of life, and leave no partial file', () => {
-    writeAlive(folder('a'), sign(1, 1));
-    expect(findShards([folder()]).alive).toMatchObject([{ sign: { beat: 1 } }]);
-    writeResult(folder('a'), part(1));
-    expect(readdirSync(folder('a'))).toEqual(['result.json']);
-  });
+it('results on disk replace the sign of life, and leave no partial file', () => {
+  writeAlive(folder('a'), sign(1, 1));
+  expect(findShards([folder()]).alive).toMatchObject([{ sign: { beat: 1 } }]);
+  writeResult(folder('a'), part(1));
+  expect(readdirSync(folder('a'))).toEqual(['result.json']);
 });
 
 it('a shard counts as dead only once its sign of life stays the same', async () => {

@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { poll } from '../../../harness/common/waiting.ts';
-import { eventually } from '../../common/testing/scratch.ts';
+import { eventually, useFolder } from '../../common/testing/scratch.ts';
 import { simulatePlatform } from '../../platform/index.ts';
 import { readText } from '../measure/saturation.ts';
 import { reportHtml } from '../report/report.ts';
 import { exitCode } from '../result/result.ts';
-import { useFolder } from '../testing/scratch.ts';
 import type { FleetOptions } from './fleet.ts';
 import { Progress } from './progress.ts';
 import { runFleet } from './run.ts';

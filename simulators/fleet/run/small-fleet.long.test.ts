@@ -148,38 +148,36 @@ describe('a scenario', () => {
   });
 });
 
-describe('the canary of a fleet', () => {
-  const create = (options: Partial<FleetOptions> = {}) => fleets.create('', { robots: 4, ...options });
+const create = (options: Partial<FleetOptions> = {}) => fleets.create('', { robots: 4, ...options });
 
-  it('is a robot of the fleet, restarts with the others, and is not measured', async () => {
-    const before = await devicesOf(fleets.platform);
-    await using fleet = create({ defects: { 0: 'seam-gap' } });
-    expect(await fleet.runCanary([])).toBeUndefined();
-    expect(await devicesOf(fleets.platform)).toBe(before + 1);
-    expect(await listOf(fleets.platform, `/devices?name=${fleet.robotName(1)}`)).toHaveLength(1);
-    await fleet.prepare();
-    expect((await fleet.measured()).metrics).toEqual({});
-    await fleet.run({ do: 'ramp', over: '0s' });
-    expect(fleet.record.notStarted).toBe(0);
-    expect(await devicesOf(fleets.platform)).toBe(before + 4);
-  });
+it('the canary of a fleet is a robot of the fleet, restarts with the others, and is not measured', async () => {
+  const before = await devicesOf(fleets.platform);
+  await using fleet = create({ defects: { 0: 'seam-gap' } });
+  expect(await fleet.runCanary([])).toBeUndefined();
+  expect(await devicesOf(fleets.platform)).toBe(before + 1);
+  expect(await listOf(fleets.platform, `/devices?name=${fleet.robotName(1)}`)).toHaveLength(1);
+  await fleet.prepare();
+  expect((await fleet.measured()).metrics).toEqual({});
+  await fleet.run({ do: 'ramp', over: '0s' });
+  expect(fleet.record.notStarted).toBe(0);
+  expect(await devicesOf(fleets.platform)).toBe(before + 4);
+});
 
-  it('does not stop the fleet when only one robot is refused', async () => {
-    const namePrefix = 'taken';
-    await using _first = await fleets.online('', { robots: 1, namePrefix });
-    await using second = create({ robots: 2, namePrefix, stateDir: `${fleets.stateDir}-other` });
-    expect(await second.runCanary([])).toBeUndefined();
-    await second.prepare();
-    await second.run({ do: 'ramp', over: '0s' });
-    expect(second.record.notStarted).toBe(1);
-  });
+it('the canary of a fleet does not stop the fleet when only one robot is refused', async () => {
+  const namePrefix = 'taken';
+  await using _first = await fleets.online('', { robots: 1, namePrefix });
+  await using second = create({ robots: 2, namePrefix, stateDir: `${fleets.stateDir}-other` });
+  expect(await second.runCanary([])).toBeUndefined();
+  await second.prepare();
+  await second.run({ do: 'ramp', over: '0s' });
+  expect(second.record.notStarted).toBe(1);
+});
 
-  it('is followed by progress with the reason for a missing robot', async () => {
-    await using fleet = create({ platform: { ...fleets.platform, mqttUrl: 'mqtt://127.0.0.1:1' } });
-    await fleet.prepare();
-    const ramp = fleet.run({ do: 'ramp', over: '0s' });
-    await eventually(() => expect(fleet.record.progress.trouble).toMatch(/MQTT broker at mqtt:.*ECONNREFUSED/));
-    await fleet.stop('abandon');
-    await ramp.catch(() => {});
-  });
+it('the canary of a fleet is followed by progress with the reason for a missing robot', async () => {
+  await using fleet = create({ platform: { ...fleets.platform, mqttUrl: 'mqtt://127.0.0.1:1' } });
+  await fleet.prepare();
+  const ramp = fleet.run({ do: 'ramp', over: '0s' });
+  await eventually(() => expect(fleet.record.progress.trouble).toMatch(/MQTT broker at mqtt:.*ECONNREFUSED/));
+  await fleet.stop('abandon');
+  await ramp.catch(() => {});
 });

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { eventually } from '../../common/testing/scratch.ts';
-import { useFolder } from '../testing/scratch.ts';
+import { eventually, useFolder } from '../../common/testing/scratch.ts';
 import { PreflightError, runFleet } from './run.ts';
 import { runOptionsIn } from './testing/fleets.ts';
 

@@ -1,15 +1,16 @@
 import { expect, it } from 'vitest';
 import { durationMs } from '../../../harness/common/units.ts';
-import { eventually } from '../../common/testing/scratch.ts';
-import { useFolder } from '../testing/scratch.ts';
+import { eventually, useFolder } from '../../common/testing/scratch.ts';
 import { Soak, thresholdsText } from './soak.ts';
 import { runOptionsIn } from './testing/fleets.ts';
 
 const folder = useFolder();
 
+const SCENARIO = 'uplink: none\nphases: [{ do: ramp, over: 0s }, { do: hold, for: 1h }]\n';
+const soakFor = (forMs: number) => new Soak({ ...runOptionsIn(folder(), SCENARIO), soak: { forMs, everyMs: 1000 } });
+
 it('a soak shortens a hold to the time that is left', () => {
-  const scenario = 'uplink: none\nphases: [{ do: ramp, over: 0s }, { do: hold, for: 1h }]\n';
-  const soak = new Soak({ ...runOptionsIn(folder(), scenario), soak: { forMs: 5000, everyMs: 1000 } });
+  const soak = soakFor(5000);
   const [ramp, hold] = soak
     .turns()
     .take(2)
@@ -19,8 +20,7 @@ it('a soak shortens a hold to the time that is left', () => {
 });
 
 it('a soak counts a pass only if its hold was whole', async () => {
-  const scenario = 'uplink: none\nphases: [{ do: ramp, over: 0s }, { do: hold, for: 1h }]\n';
-  const soak = new Soak({ ...runOptionsIn(folder(), scenario), soak: { forMs: 50, everyMs: 1000 } });
+  const soak = soakFor(50);
   for (const { phase } of soak.turns()) if (phase.do === 'hold') await eventually(() => expect(soak.leftMs).toBe(0));
   expect(soak.told).toMatchObject({ for_ms: 50, rounds: 0 });
 });

@@ -30,18 +30,16 @@ const problemsOf = (text: string): string[] => {
   return [];
 };
 
-describe('published schema', () => {
-  it('is current: run npm run schemas', () => {
-    expect(JSON.parse(readFileSync(SCHEMA_FILE, 'utf8'))).toEqual(JSON.parse(schemaText()));
-  });
+it('the published schema is current: run npm run schemas', () => {
+  expect(JSON.parse(readFileSync(SCHEMA_FILE, 'utf8'))).toEqual(JSON.parse(schemaText()));
+});
 
-  it.each(files)('accepts %s, as the loader does', (name) => {
-    const text = readFileSync(new URL(name, ready), 'utf8');
-    const validate = new Ajv2020({ strict: false }).compile(scenarioJsonSchema());
-    expect(validate(parse(text)), JSON.stringify(validate.errors)).toBe(true);
-    expect(validate({ ...parse(text), robotz: 1 })).toBe(false);
-    expect(parseScenario(text, name).name).toBe(name.replace('.yaml', ''));
-  });
+it.each(files)('the published schema accepts %s, as the loader does', (name) => {
+  const text = readFileSync(new URL(name, ready), 'utf8');
+  const validate = new Ajv2020({ strict: false }).compile(scenarioJsonSchema());
+  expect(validate(parse(text)), JSON.stringify(validate.errors)).toBe(true);
+  expect(validate({ ...parse(text), robotz: 1 })).toBe(false);
+  expect(parseScenario(text, name).name).toBe(name.replace('.yaml', ''));
 });
 
 describe('a bad scenario file', () => {
@@ -158,14 +156,12 @@ describe('a bad scenario file', () => {
   });
 });
 
-describe('units', () => {
-  it('reads rates as events per second', () => {
-    expect(['50/s', '300/m', '3600/h'].map(ratePerSecond)).toEqual([50, 5, 1]);
-  });
+it('a scenario reads rates as events per second', () => {
+  expect(['50/s', '300/m', '3600/h'].map(ratePerSecond)).toEqual([50, 5, 1]);
+});
 
-  it.each(['101%', '50', '-1%'])('refuses the share %j, with the accepted form', (text) => {
-    expect(() => shareOf(text)).toThrow(/0% to 100%/);
-  });
+it.each(['101%', '50', '-1%'])('a scenario refuses the share %j, with the accepted form', (text) => {
+  expect(() => shareOf(text)).toThrow(/0% to 100%/);
 });
 
 describe('classes of robots', () => {

@@ -170,76 +170,72 @@ it('the pages of a list depend only on its robot and phase', () => {
 
 const moments = (at: number[]): Moments => ({ next: () => at.shift() });
 
-describe('open-loop schedule', () => {
-  it('starts actions by time, and by stream at equal times', async () => {
-    const seen: string[] = [];
-    await runSchedule({
-      epoch: 1000,
-      now: () => 1_000_000,
-      streams: [moments([5, 9]), moments([]), moments([1, 5, 12])],
-      fire: (stream, intended) => seen.push(`${stream} ${intended}`),
-    });
-    expect(seen).toEqual(['2 1001', '0 1005', '2 1005', '0 1009', '2 1012']);
+it('an open-loop schedule starts actions by time, and by stream at equal times', async () => {
+  const seen: string[] = [];
+  await runSchedule({
+    epoch: 1000,
+    now: () => 1_000_000,
+    streams: [moments([5, 9]), moments([]), moments([1, 5, 12])],
+    fire: (stream, intended) => seen.push(`${stream} ${intended}`),
   });
+  expect(seen).toEqual(['2 1001', '0 1005', '2 1005', '0 1009', '2 1012']);
+});
 
-  it('passes the due time of each action, even when it starts late', async () => {
-    let clock = 0;
-    const late: number[] = [];
-    await runSchedule({
-      epoch: 0,
-      now: () => clock,
-      streams: [moments([0, 10, 20])],
-      fire: (_stream, intended) => {
-        late.push(clock - intended);
-        clock += 25; // A blocking action makes the following actions late.
-      },
-    });
-    expect(late).toEqual([0, 15, 30]);
+it('an open-loop schedule passes the due time of each action, even when it starts late', async () => {
+  let clock = 0;
+  const late: number[] = [];
+  await runSchedule({
+    epoch: 0,
+    now: () => clock,
+    streams: [moments([0, 10, 20])],
+    fire: (_stream, intended) => {
+      late.push(clock - intended);
+      clock += 25; // A blocking action makes the following actions late.
+    },
   });
+  expect(late).toEqual([0, 15, 30]);
+});
 
-  it('never starts an action early', async () => {
-    const epoch = monotonicMs() + 5;
-    const late: number[] = [];
-    const streams = [moments([0, 3, 7.5]), moments([4, 11])];
-    await runSchedule({ epoch, streams, fire: (_stream, intended) => late.push(monotonicMs() - intended) });
-    expect(late).toHaveLength(5);
-    expect(Math.min(...late)).toBeGreaterThanOrEqual(0);
-  });
+it('an open-loop schedule never starts an action early', async () => {
+  const epoch = monotonicMs() + 5;
+  const late: number[] = [];
+  const streams = [moments([0, 3, 7.5]), moments([4, 11])];
+  await runSchedule({ epoch, streams, fire: (_stream, intended) => late.push(monotonicMs() - intended) });
+  expect(late).toHaveLength(5);
+  expect(Math.min(...late)).toBeGreaterThanOrEqual(0);
+});
 
-  it('lets the event loop turn while it is behind', async () => {
-    let turned = false;
-    setImmediate(() => {
-      turned = true;
-    });
-    const turnedAt: boolean[] = [];
-    const streams = [moments(Array.from({ length: 1000 }, (_, index) => index))];
-    await runSchedule({ epoch: 0, now: () => 1e9, streams, fire: () => turnedAt.push(turned) });
-    expect(turnedAt[0]).toBe(false);
-    expect(turnedAt.at(-1)).toBe(true);
+it('an open-loop schedule lets the event loop turn while it is behind', async () => {
+  let turned = false;
+  setImmediate(() => {
+    turned = true;
   });
+  const turnedAt: boolean[] = [];
+  const streams = [moments(Array.from({ length: 1000 }, (_, index) => index))];
+  await runSchedule({ epoch: 0, now: () => 1e9, streams, fire: () => turnedAt.push(turned) });
+  expect(turnedAt[0]).toBe(false);
+  expect(turnedAt.at(-1)).toBe(true);
 });
 
 const never = new Promise<void>(() => {});
 const farOff = (): number => monotonicMs() + 3_600_000;
 
-describe('waits of a run', () => {
-  it('may be longer than the 24 days of a timer', async () => {
-    const deadlines = new Deadlines();
-    const ended = deadlines.until(monotonicMs() + 30 * 86_400_000).then(() => 'ended');
-    expect(await Promise.race([ended, setTimeout(50, 'waits')])).toBe('waits');
-    deadlines.end();
-    expect(await ended).toBe('ended');
-  });
+it('waits of a run may be longer than the 24 days of a timer', async () => {
+  const deadlines = new Deadlines();
+  const ended = deadlines.until(monotonicMs() + 30 * 86_400_000).then(() => 'ended');
+  expect(await Promise.race([ended, setTimeout(50, 'waits')])).toBe('waits');
+  deadlines.end();
+  expect(await ended).toBe('ended');
+});
 
-  it('report whether work was done in time or the run ended, also to later ones', async () => {
-    const deadlines = new Deadlines();
-    expect(await deadlines.reached(farOff(), Promise.resolve())).toBe(true);
-    expect(await deadlines.reached(monotonicMs(), never)).toBe(false);
-    await expect(deadlines.reached(farOff(), Promise.reject(new Error('refused')))).rejects.toThrow('refused');
-    const open = deadlines.reached(farOff(), never);
-    deadlines.end();
-    expect(await Promise.all([open, deadlines.reached(farOff(), never)])).toEqual([true, true]);
-  });
+it('waits of a run report whether work was done in time or the run ended, also to later ones', async () => {
+  const deadlines = new Deadlines();
+  expect(await deadlines.reached(farOff(), Promise.resolve())).toBe(true);
+  expect(await deadlines.reached(monotonicMs(), never)).toBe(false);
+  await expect(deadlines.reached(farOff(), Promise.reject(new Error('refused')))).rejects.toThrow('refused');
+  const open = deadlines.reached(farOff(), never);
+  deadlines.end();
+  expect(await Promise.all([open, deadlines.reached(farOff(), never)])).toEqual([true, true]);
 });
 
 it('a phase for a class uses only its robots, by share and whole rate', () => {

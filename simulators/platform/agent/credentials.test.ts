@@ -83,30 +83,28 @@ describe('the JWT a device signs', () => {
   });
 });
 
-describe('the replay guard', () => {
-  it('refuses a used identifier until its lifetime is over, and admits it after that', () => {
-    const step = fc.record({ wait: fc.integer({ min: 0, max: 150 }), id: fc.integer({ min: 0, max: 5 }) });
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        let now = 0;
-        const admit = replayGuard({ clock: { now: () => now }, lifetimeMs: 100 });
-        const admittedAt = new Map<number, number>();
-        for (const { wait, id } of steps) {
-          now += wait;
-          const age = now - (admittedAt.get(id) ?? Number.NEGATIVE_INFINITY);
-          const admission = admit(String(id));
-          if (age < 100) expect(admission).toBe('replayed');
-          if (age >= 300) expect(admission).toBe('new');
-          if (admission === 'new') admittedAt.set(id, now);
-        }
-      }),
-    );
-  });
+it('the replay guard refuses a used identifier until its lifetime is over, and admits it after that', () => {
+  const step = fc.record({ wait: fc.integer({ min: 0, max: 150 }), id: fc.integer({ min: 0, max: 5 }) });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      let now = 0;
+      const admit = replayGuard({ clock: { now: () => now }, lifetimeMs: 100 });
+      const admittedAt = new Map<number, number>();
+      for (const { wait, id } of steps) {
+        now += wait;
+        const age = now - (admittedAt.get(id) ?? Number.NEGATIVE_INFINITY);
+        const admission = admit(String(id));
+        if (age < 100) expect(admission).toBe('replayed');
+        if (age >= 300) expect(admission).toBe('new');
+        if (admission === 'new') admittedAt.set(id, now);
+      }
+    }),
+  );
+});
 
-  it('refuses new identifiers when it is full, and still detects used ones', () => {
-    const admit = replayGuard({ clock: { now: () => 0 }, lifetimeMs: 100, capacity: 2 });
-    expect(['a', 'b', 'c', 'a'].map((id) => admit(id))).toEqual(['new', 'new', 'full', 'replayed']);
-  });
+it('the replay guard refuses new identifiers when it is full, and still detects used ones', () => {
+  const admit = replayGuard({ clock: { now: () => 0 }, lifetimeMs: 100, capacity: 2 });
+  expect(['a', 'b', 'c', 'a'].map((id) => admit(id))).toEqual(['new', 'new', 'full', 'replayed']);
 });
 
 const refusal = (pem: string, minBits = 2048) => {
@@ -166,56 +164,54 @@ describe('public keys of devices', () => {
 
 const decode = (part: string | undefined) => JSON.parse(Buffer.from(part ?? '', 'base64url').toString());
 
-describe('a device token', () => {
-  it('is a JWT with the published claims, and is issued with its expiry', () => {
-    const { tokens, device, clock } = setUp();
-    const { token, expires_at } = tokens.issue(device);
-    const iat = clock.now() / 1000;
-    expect(decode(token.split('.')[0])).toEqual({ typ: 'JWT', alg: 'HS256' });
-    expect(decode(token.split('.')[1])).toEqual({ iss: 'service', aud: 'device', sub: device.id, iat, exp: iat + 60 });
-    expect(expires_at).toBe('2026-01-01T00:01:00.000Z');
-    expect(tokens.verify(token)?.id).toBe(device.id);
-  });
+it('a device token is a JWT with the published claims, and is issued with its expiry', () => {
+  const { tokens, device, clock } = setUp();
+  const { token, expires_at } = tokens.issue(device);
+  const iat = clock.now() / 1000;
+  expect(decode(token.split('.')[0])).toEqual({ typ: 'JWT', alg: 'HS256' });
+  expect(decode(token.split('.')[1])).toEqual({ iss: 'service', aud: 'device', sub: device.id, iat, exp: iat + 60 });
+  expect(expires_at).toBe('2026-01-01T00:01:00.000Z');
+  expect(tokens.verify(token)?.id).toBe(device.id);
+});
 
-  it('is valid until its expiry', () => {
-    const { tokens, device, clock } = setUp();
-    const { token } = tokens.issue(device);
-    clock.value += 59_999;
-    expect(tokens.verify(token)).toBeDefined();
-    clock.value += 1;
-    expect(tokens.verify(token)).toBeUndefined();
-  });
+it('a device token is valid until its expiry', () => {
+  const { tokens, device, clock } = setUp();
+  const { token } = tokens.issue(device);
+  clock.value += 59_999;
+  expect(tokens.verify(token)).toBeDefined();
+  clock.value += 1;
+  expect(tokens.verify(token)).toBeUndefined();
+});
 
-  it('ends when the device is reprovisioned, archived or deleted', () => {
-    const { tokens, device, platform, key } = setUp();
-    const { token } = tokens.issue(device);
-    platform.reprovision(platform.provisioningToken(device.id), credentialsOf(key));
-    expect(tokens.verify(token)).toBeUndefined();
-    const renewed = tokens.issue(device).token;
-    expect(tokens.verify(renewed)).toBeDefined();
-    device.status = 'archived';
-    expect(tokens.verify(renewed)).toBeUndefined();
-    platform.devices.delete(device.id);
-    expect(tokens.verify(renewed)).toBeUndefined();
-  });
+it('a device token ends when the device is reprovisioned, archived or deleted', () => {
+  const { tokens, device, platform, key } = setUp();
+  const { token } = tokens.issue(device);
+  platform.reprovision(platform.provisioningToken(device.id), credentialsOf(key));
+  expect(tokens.verify(token)).toBeUndefined();
+  const renewed = tokens.issue(device).token;
+  expect(tokens.verify(renewed)).toBeDefined();
+  device.status = 'archived';
+  expect(tokens.verify(renewed)).toBeUndefined();
+  platform.devices.delete(device.id);
+  expect(tokens.verify(renewed)).toBeUndefined();
+});
 
-  it('is refused by another platform, and after any change', () => {
-    const { tokens, others, device } = setUp();
-    const { token } = tokens.issue(device);
-    const [header, claims, signature] = token.split('.');
-    const forged = Buffer.from(JSON.stringify({ ...decode(claims), exp: 9e9 })).toString('base64url');
-    const none = Buffer.from('{"alg":"none"}').toString('base64url');
-    expect(others.verify(token)).toBeUndefined();
-    expect(tokens.verify(`${header}.${forged}.${signature}`)).toBeUndefined();
-    expect(tokens.verify(`${none}.${claims}.${signature}`)).toBeUndefined();
-    expect(tokens.verify(`${header}.${claims}.`)).toBeUndefined();
-    expect(tokens.verify(`${token}A`)).toBeUndefined();
-    expect(tokens.verify('x'.repeat(5000))).toBeUndefined();
-    fc.assert(
-      fc.property(fc.nat({ max: token.lastIndexOf('.') - 1 }), fc.constantFrom(...'aZ09-_.'), (at, character) => {
-        fc.pre(token[at] !== character);
-        expect(tokens.verify(token.slice(0, at) + character + token.slice(at + 1))).toBeUndefined();
-      }),
-    );
-  });
+it('a device token is refused by another platform, and after any change', () => {
+  const { tokens, others, device } = setUp();
+  const { token } = tokens.issue(device);
+  const [header, claims, signature] = token.split('.');
+  const forged = Buffer.from(JSON.stringify({ ...decode(claims), exp: 9e9 })).toString('base64url');
+  const none = Buffer.from('{"alg":"none"}').toString('base64url');
+  expect(others.verify(token)).toBeUndefined();
+  expect(tokens.verify(`${header}.${forged}.${signature}`)).toBeUndefined();
+  expect(tokens.verify(`${none}.${claims}.${signature}`)).toBeUndefined();
+  expect(tokens.verify(`${header}.${claims}.`)).toBeUndefined();
+  expect(tokens.verify(`${token}A`)).toBeUndefined();
+  expect(tokens.verify('x'.repeat(5000))).toBeUndefined();
+  fc.assert(
+    fc.property(fc.nat({ max: token.lastIndexOf('.') - 1 }), fc.constantFrom(...'aZ09-_.'), (at, character) => {
+      fc.pre(token[at] !== character);
+      expect(tokens.verify(token.slice(0, at) + character + token.slice(at + 1))).toBeUndefined();
+    }),
+  );
 });

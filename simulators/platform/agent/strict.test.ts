@@ -30,7 +30,7 @@ describe('every operation of the agent API', () => {
       method,
       headers: {
         'service-version': 'v0.4',
-        authorization: `Bearer ${bearer}`,
+        ...(bearer !== '' && { authorization: `Bearer ${bearer}` }),
         ...(body && { 'content-type': 'application/json' }),
       },
       ...(body && { body: JSON.stringify(body) }),
@@ -114,7 +114,11 @@ describe('every operation of the agent API', () => {
     const three = { public_key_pem: robotKey('three', KEY_BITS).publicPem, agent_version: 'v1', name: 'three' };
     const deployed = { activity_status: 'deployed' };
     const refused: [status: number, ...request: Parameters<typeof call>][] = [
-      [401, 'getDeviceSelf', '/device', 'wrong'],
+      ...['', 'a.b.c'].flatMap((bearer) =>
+        AGENT_OPERATIONS.flatMap(({ id, method, path }): typeof refused =>
+          method === 'GET' ? [[401, id, path.replace('{id}', 'x'), bearer]] : [],
+        ),
+      ),
       [401, 'provisionDevice', '/devices/provision', 'wrong', three],
       [401, 'issueDeviceToken', '/devices/token', 'a.b.c'],
       [400, 'listDeployments', '/deployments?activity_status=gone', token],

@@ -150,40 +150,38 @@ it('the embedded broker with a certificate accepts only TLS connections', async 
   await expect(connectClient(secure.mqttUrl.replace('mqtts:', 'mqtt:'), plain)).rejects.toThrow();
 });
 
-describe('a packet that is too large', () => {
-  /** MQTT length fields that announce 256 MB and 1 MB. */
-  const ENDLESS = [0xff, 0xff, 0xff, 0x7f];
-  const MEGABYTE = [0x80, 0x80, 0x40];
+/** MQTT length fields that announce 256 MB and 1 MB. */
+const ENDLESS = [0xff, 0xff, 0xff, 0x7f];
+const MEGABYTE = [0x80, 0x80, 0x40];
 
-  it.for([
-    ['CONNECT', [0x10, ...ENDLESS]],
-    ['CONNECT of a megabyte', [0x10, ...MEGABYTE]],
-    ['PUBLISH before CONNECT', [0x30, ...ENDLESS]],
-  ] as const)('ends the connection at once: %s', async ([, first]) => {
-    const { hostname, port } = new URL(host.mqttUrl);
-    const socket = connect(Number(port), hostname);
-    socket.on('error', () => {});
-    await once(socket, 'connect');
-    let open = true;
-    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve())).finally(() => (open = false));
-    socket.write(Buffer.from(first));
-    const piece = Buffer.alloc(65_536);
-    while (open) {
-      if (socket.write(piece)) await new Promise(setImmediate);
-      else await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
-    }
-    expect(socket.bytesWritten).toBeLessThan(8_000_000);
-  });
+it.for([
+  ['CONNECT', [0x10, ...ENDLESS]],
+  ['CONNECT of a megabyte', [0x10, ...MEGABYTE]],
+  ['PUBLISH before CONNECT', [0x30, ...ENDLESS]],
+] as const)('a packet that is too large ends the connection at once: %s', async ([, first]) => {
+  const { hostname, port } = new URL(host.mqttUrl);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  let open = true;
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve())).finally(() => (open = false));
+  socket.write(Buffer.from(first));
+  const piece = Buffer.alloc(65_536);
+  while (open) {
+    if (socket.write(piece)) await new Promise(setImmediate);
+    else await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
+  }
+  expect(socket.bytesWritten).toBeLessThan(8_000_000);
+});
 
-  it('ends the connection of a device, and is not published', async () => {
-    await using client = await connectClient(host.mqttUrl, robot.credentials);
-    const closed = closeOf(client);
-    const topic = agentTopics.sync(robot.device.id);
-    client.mqtt.publish(topic, Buffer.alloc(1_000_000), { qos: 1, retain: true }, () => {});
-    await closed;
-    await using again = await connectClient(host.mqttUrl, robot.credentials);
-    await again.mqtt.subscribeAsync(topic, { qos: 1 });
-    await again.mqtt.publishAsync(topic, Buffer.alloc(60_000, 'x'), { qos: 1 });
-    await eventually(() => expect(again.received.map(({ text }) => text.length)).toEqual([60_000]));
-  });
+it('a packet that is too large ends the connection of a device, and is not published', async () => {
+  await using client = await connectClient(host.mqttUrl, robot.credentials);
+  const closed = closeOf(client);
+  const topic = agentTopics.sync(robot.device.id);
+  client.mqtt.publish(topic, Buffer.alloc(1_000_000), { qos: 1, retain: true }, () => {});
+  await closed;
+  await using again = await connectClient(host.mqttUrl, robot.credentials);
+  await again.mqtt.subscribeAsync(topic, { qos: 1 });
+  await again.mqtt.publishAsync(topic, Buffer.alloc(60_000, 'x'), { qos: 1 });
+  await eventually(() => expect(again.received.map(({ text }) => text.length)).toEqual([60_000]));
 });

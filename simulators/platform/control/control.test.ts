@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { enrolDevice, KEY_BITS } from '../../../harness/tools/subjects/simulators.ts';
 import { send } from '../../common/testing/requests.ts';
 import { eventually, scratch } from '../../common/testing/scratch.ts';
@@ -32,42 +32,40 @@ it('the control API shows the addresses of platform and broker, and the dialect'
   expect(await control('GET', '/', undefined, {}, withBroker)).toMatchObject({ body: { mqtt: withBroker.mqttUrl } });
 });
 
-describe('the state', () => {
-  it('returns to the start at every reset', async () => {
-    const before = await everything();
-    const made: string[] = [];
-    for (let round = 0; round < 3; round += 1) {
-      const { id } = await platform.create('/devices', { name: 'new' });
-      made.push(id);
-      await control('POST', `/devices/${await firstDevice('offline')}/archive`);
-      await control('POST', '/plans', { path: '/devices', fault: '429' });
-      expect(await control('POST', '/reset')).toMatchObject({ status: 204 });
-      expect(await everything()).toEqual(before);
-      expect((await platform.get(`/devices/${id}`)).status).toBe(404);
-    }
-    expect(new Set(made).size).toBe(1);
-  });
+it('the state returns to the start at every reset', async () => {
+  const before = await everything();
+  const made: string[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    const { id } = await platform.create('/devices', { name: 'new' });
+    made.push(id);
+    await control('POST', `/devices/${await firstDevice('offline')}/archive`);
+    await control('POST', '/plans', { path: '/devices', fault: '429' });
+    expect(await control('POST', '/reset')).toMatchObject({ status: 204 });
+    expect(await everything()).toEqual(before);
+    expect((await platform.get(`/devices/${id}`)).status).toBe(404);
+  }
+  expect(new Set(made).size).toBe(1);
+});
 
-  it('is restored from a named snapshot, and a later snapshot may reuse the name', async () => {
-    expect(await control('POST', '/snapshots', { name: 'empty' })).toMatchObject({ status: 201 });
-    await platform.create('/devices', { name: 'one' });
-    await control('POST', '/snapshots', { name: 'with one' });
-    const withOne = await everything();
-    await platform.create('/devices', { name: 'two' });
-    await control('POST', '/snapshots/with%20one/restore');
-    expect(await everything()).toEqual(withOne);
-    expect((await control('GET', '/snapshots')).body).toEqual({ data: ['empty', 'with one'] });
-    await control('POST', '/snapshots', { name: 'empty' });
-    await control('POST', '/reset');
-    await control('POST', '/snapshots/empty/restore');
-    expect(await everything()).toEqual(withOne);
-    expect(await control('DELETE', '/snapshots/empty')).toMatchObject({ status: 204 });
-    expect(await control('POST', '/snapshots/empty/restore')).toMatchObject({
-      status: 404,
-      body: {
-        error: { code: 'snapshot_not_found', message: expect.stringContaining('there are: "start", "with one"') },
-      },
-    });
+it('the state is restored from a named snapshot, and a later snapshot may reuse the name', async () => {
+  expect(await control('POST', '/snapshots', { name: 'empty' })).toMatchObject({ status: 201 });
+  await platform.create('/devices', { name: 'one' });
+  await control('POST', '/snapshots', { name: 'with one' });
+  const withOne = await everything();
+  await platform.create('/devices', { name: 'two' });
+  await control('POST', '/snapshots/with%20one/restore');
+  expect(await everything()).toEqual(withOne);
+  expect((await control('GET', '/snapshots')).body).toEqual({ data: ['empty', 'with one'] });
+  await control('POST', '/snapshots', { name: 'empty' });
+  await control('POST', '/reset');
+  await control('POST', '/snapshots/empty/restore');
+  expect(await everything()).toEqual(withOne);
+  expect(await control('DELETE', '/snapshots/empty')).toMatchObject({ status: 204 });
+  expect(await control('POST', '/snapshots/empty/restore')).toMatchObject({
+    status: 404,
+    body: {
+      error: { code: 'snapshot_not_found', message: expect.stringContaining('there are: "start", "with one"') },
+    },
   });
 });
 

@@ -14,34 +14,32 @@ import {
 } from '../testing/kit.ts';
 import { recorded } from './deployments.ts';
 
-describe('a deployment', () => {
-  it('is refused to other devices as if it did not exist', async () => {
-    await using platform = await startPlatform();
-    const [kit, other] = [await createKit(platform), await createDevice(platform)];
-    const id = await deploy(platform, kit, await createDevice(platform));
-    const told = (asked: string): string => {
-      try {
-        return platform.port.deployment(other, asked, []).id;
-      } catch (error) {
-        const { status, code, params, message } = error as PlatformError;
-        return JSON.stringify({ status, code, params, message }).replaceAll(asked, 'ID');
-      }
-    };
-    expect(told(id)).toBe(told('dpl_unknown'));
-    const staged = await stage(platform, kit, other);
-    const reporting = () => platform.port.report(other, staged, { activity_status: 'deployed' });
-    expect(reporting).toThrow(expect.objectContaining({ status: 409 }));
-  });
+it('a deployment is refused to other devices as if it did not exist', async () => {
+  await using platform = await startPlatform();
+  const [kit, other] = [await createKit(platform), await createDevice(platform)];
+  const id = await deploy(platform, kit, await createDevice(platform));
+  const told = (asked: string): string => {
+    try {
+      return platform.port.deployment(other, asked, []).id;
+    } catch (error) {
+      const { status, code, params, message } = error as PlatformError;
+      return JSON.stringify({ status, code, params, message }).replaceAll(asked, 'ID');
+    }
+  };
+  expect(told(id)).toBe(told('dpl_unknown'));
+  const staged = await stage(platform, kit, other);
+  const reporting = () => platform.port.report(other, staged, { activity_status: 'deployed' });
+  expect(reporting).toThrow(expect.objectContaining({ status: 409 }));
+});
 
-  it('cannot be deployed to an archived device', async () => {
-    await using platform = await startPlatform();
-    const [kit, robot] = [await createKit(platform), await createDevice(platform)];
-    const staged = await stage(platform, kit, robot);
-    platform.archiveDevice(robot);
-    expect(await platform.post(`/deployments/${staged}/deploy`)).toMatchObject(refusal(409, 'device_archived'));
-    expect((await platform.post('/deployments', deploymentBody(kit, robot, 'deployed'))).status).toBe(409);
-    expect((await platform.call('PATCH', `/devices/${robot}`, { name: 'again' })).status).toBe(409);
-  });
+it('a deployment cannot be deployed to an archived device', async () => {
+  await using platform = await startPlatform();
+  const [kit, robot] = [await createKit(platform), await createDevice(platform)];
+  const staged = await stage(platform, kit, robot);
+  platform.archiveDevice(robot);
+  expect(await platform.post(`/deployments/${staged}/deploy`)).toMatchObject(refusal(409, 'device_archived'));
+  expect((await platform.post('/deployments', deploymentBody(kit, robot, 'deployed'))).status).toBe(409);
+  expect((await platform.call('PATCH', `/devices/${robot}`, { name: 'again' })).status).toBe(409);
 });
 
 describe('config', () => {

@@ -14,41 +14,39 @@ import { readJson } from './routes.ts';
 
 const read = (text: string) => readJson(Buffer.from(text));
 
-describe('a request body', () => {
-  it('yields the same value as JSON.parse', () => {
-    const plain = fc.jsonValue({ maxDepth: 8 }).filter((value) => !JSON.stringify(value).includes('\\ud'));
-    fc.assert(
-      fc.property(plain, (value) => {
-        expect(read(JSON.stringify(value, null, 1))).toEqual(JSON.parse(JSON.stringify(value)));
-      }),
-    );
-  });
+it('a request body yields the same value as JSON.parse', () => {
+  const plain = fc.jsonValue({ maxDepth: 8 }).filter((value) => !JSON.stringify(value).includes('\\ud'));
+  fc.assert(
+    fc.property(plain, (value) => {
+      expect(read(JSON.stringify(value, null, 1))).toEqual(JSON.parse(JSON.stringify(value)));
+    }),
+  );
+});
 
-  it.for([
-    ['no JSON', '{"name":'],
-    ['nothing but space', '  '],
-    ['a trailing comma', '{"name":"a",}'],
-    ['one name twice', '{"name":"a","name":"b"}'],
-    ['one name twice, escaped', '{"name":"a","n\\u0061me":"b"}'],
-    ['one name twice, deep', '{"a":[{"b":{"c":1,"d":"}","c":2}}]}'],
-    ['half a surrogate pair', '{"name":"\\ud800"}'],
-    ['half a surrogate pair as a name', '{"\\udc00":1}'],
-    ['65 levels', `${'['.repeat(65)}${']'.repeat(65)}`],
-    ['100,000 levels', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
-  ] as const)('is refused when it has %s', ([, text]) => {
-    expect(() => read(text)).toThrow(expect.objectContaining({ status: 400, code: 'invalid_json' }));
-  });
+it.for([
+  ['no JSON', '{"name":'],
+  ['nothing but space', '  '],
+  ['a trailing comma', '{"name":"a",}'],
+  ['one name twice', '{"name":"a","name":"b"}'],
+  ['one name twice, escaped', '{"name":"a","n\\u0061me":"b"}'],
+  ['one name twice, deep', '{"a":[{"b":{"c":1,"d":"}","c":2}}]}'],
+  ['half a surrogate pair', '{"name":"\\ud800"}'],
+  ['half a surrogate pair as a name', '{"\\udc00":1}'],
+  ['65 levels', `${'['.repeat(65)}${']'.repeat(65)}`],
+  ['100,000 levels', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
+] as const)('a request body is refused when it has %s', ([, text]) => {
+  expect(() => read(text)).toThrow(expect.objectContaining({ status: 400, code: 'invalid_json' }));
+});
 
-  it('may repeat a name in different objects, and nest 64 levels', () => {
-    expect(read('[{"a":1},{"a":{"a":":","b":"\\""}}]')).toEqual([{ a: 1 }, { a: { a: ':', b: '"' } }]);
-    expect(() => read(`${'['.repeat(64)}${']'.repeat(64)}`)).not.toThrow();
-  });
+it('a request body may repeat a name in different objects, and nest 64 levels', () => {
+  expect(read('[{"a":1},{"a":{"a":":","b":"\\""}}]')).toEqual([{ a: 1 }, { a: { a: ':', b: '"' } }]);
+  expect(() => read(`${'['.repeat(64)}${']'.repeat(64)}`)).not.toThrow();
+});
 
-  it('may hold a million escaped quotes', () => {
-    const quotes = `"${'\\"'.repeat(1_000_000)}"`;
-    expect(read(quotes)).toHaveLength(1_000_000);
-    expect(() => read(quotes.slice(0, -1))).toThrow(/valid JSON/);
-  });
+it('a request body may hold a million escaped quotes', () => {
+  const quotes = `"${'\\"'.repeat(1_000_000)}"`;
+  expect(read(quotes)).toHaveLength(1_000_000);
+  expect(() => read(quotes.slice(0, -1))).toThrow(/valid JSON/);
 });
 
 describe.for(DIALECTS)('in dialect %s', (dialect) => {
@@ -99,53 +97,51 @@ it('a version that is no longer supported has no OpenAPI document', async () => 
   expect((await platform.get('/openapi/2025-10-21.zion.json')).status).toBe(404);
 });
 
-describe('faults', () => {
-  it('are parsed from text', () => {
-    expect(parseFaults('latency=200@0.5')).toEqual({ latency: { milliseconds: 200, rate: 0.5 } });
-    expect(parseFaults('429,5xx=502@.1, reset@0 ,slow-body')).toEqual({
-      throttle: { retryAfterSeconds: 1, rate: 1 },
-      failure: { status: 502, rate: 0.1 },
-      reset: { rate: 0 },
-      slowBody: { milliseconds: 100, rate: 1 },
-    });
+it('faults are parsed from text', () => {
+  expect(parseFaults('latency=200@0.5')).toEqual({ latency: { milliseconds: 200, rate: 0.5 } });
+  expect(parseFaults('429,5xx=502@.1, reset@0 ,slow-body')).toEqual({
+    throttle: { retryAfterSeconds: 1, rate: 1 },
+    failure: { status: 502, rate: 0.1 },
+    reset: { rate: 0 },
+    slowBody: { milliseconds: 100, rate: 1 },
   });
+});
 
-  it.for(['', 'latency', 'latency=x', '5xx=404', 'reset=1', '429@2', '429@-1', 'explode'])('cannot be %j', (text) => {
-    expect(() => parseFaults(text)).toThrow(
-      new RegExp(`no fault; accepted are ${FAULT_FORMS[0].replace(/[[\]]/g, '\\$&')}`),
-    );
-  });
+it.for(['', 'latency', 'latency=x', '5xx=404', 'reset=1', '429@2', '429@-1', 'explode'])('%j is no fault', (text) => {
+  expect(() => parseFaults(text)).toThrow(
+    new RegExp(`no fault; accepted are ${FAULT_FORMS[0].replace(/[[\]]/g, '\\$&')}`),
+  );
+});
 
-  it('hit every request, or the given share', async () => {
-    await using throttled = await startPlatform({ faults: parseFaults('429=7') });
-    const reply = await throttled.get('/devices');
-    expect([reply.status, reply.headers.get('retry-after')]).toEqual([429, '7']);
-    await using failing = await startPlatform({ faults: parseFaults('5xx=502@0.5'), seed: 9 });
-    const statuses = await Promise.all(Array.from({ length: 60 }, async () => (await failing.get('/devices')).status));
-    expect(new Set(statuses)).toEqual(new Set([200, 502]));
-  });
+it('faults hit every request, or the given share', async () => {
+  await using throttled = await startPlatform({ faults: parseFaults('429=7') });
+  const reply = await throttled.get('/devices');
+  expect([reply.status, reply.headers.get('retry-after')]).toEqual([429, '7']);
+  await using failing = await startPlatform({ faults: parseFaults('5xx=502@0.5'), seed: 9 });
+  const statuses = await Promise.all(Array.from({ length: 60 }, async () => (await failing.get('/devices')).status));
+  expect(new Set(statuses)).toEqual(new Set([200, 502]));
+});
 
-  it('reset connections, and delay answers', async () => {
-    await using broken = await startPlatform({ faults: parseFaults('reset') });
-    await expect(broken.get('/devices')).rejects.toThrow();
-    await using overTls = await startPlatform({ faults: parseFaults('reset'), tls: localhostTls });
-    const answered = once(get(`${overTls.url}/devices`, { rejectUnauthorized: false }), 'response');
-    await expect(answered.then(() => 'an answer')).rejects.toThrow(/ECONNRESET|hang up/);
-    await using slow = await startPlatform({ faults: parseFaults('latency=30,slow-body=5'), devices: 12, seed: 1 });
-    const start = performance.now();
-    const { body } = await slow.get('/devices');
-    expect(body['data']).toHaveLength(10);
-    expect(performance.now() - start).toBeGreaterThanOrEqual(30);
-  });
+it('faults reset connections, and delay answers', async () => {
+  await using broken = await startPlatform({ faults: parseFaults('reset') });
+  await expect(broken.get('/devices')).rejects.toThrow();
+  await using overTls = await startPlatform({ faults: parseFaults('reset'), tls: localhostTls });
+  const answered = once(get(`${overTls.url}/devices`, { rejectUnauthorized: false }), 'response');
+  await expect(answered.then(() => 'an answer')).rejects.toThrow(/ECONNRESET|hang up/);
+  await using slow = await startPlatform({ faults: parseFaults('latency=30,slow-body=5'), devices: 12, seed: 1 });
+  const start = performance.now();
+  const { body } = await slow.get('/devices');
+  expect(body['data']).toHaveLength(10);
+  expect(performance.now() - start).toBeGreaterThanOrEqual(30);
+});
 
-  it('hit the same requests for the same seed', async () => {
-    const run = async (seed: number) => {
-      await using platform = await startPlatform({ faults: parseFaults('5xx@0.5'), seed });
-      const statuses: number[] = [];
-      for (let count = 0; count < 20; count++) statuses.push((await platform.get('/principal')).status);
-      return statuses;
-    };
-    expect(await run(4)).toEqual(await run(4));
-    expect(await run(4)).not.toEqual(await run(5));
-  });
+it('faults hit the same requests for the same seed', async () => {
+  const run = async (seed: number) => {
+    await using platform = await startPlatform({ faults: parseFaults('5xx@0.5'), seed });
+    const statuses: number[] = [];
+    for (let count = 0; count < 20; count++) statuses.push((await platform.get('/principal')).status);
+    return statuses;
+  };
+  expect(await run(4)).toEqual(await run(4));
+  expect(await run(4)).not.toEqual(await run(5));
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { DEPLOYMENT_ACTIVITY_STATUSES, DEPLOYMENT_ERROR_STATUSES } from '../../../harness/contract/enums.ts';
 import { RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';
 import { RESOURCES } from '../../../harness/contract/platform/operations.ts';
@@ -13,29 +13,27 @@ async function workspace(devices: number, seed: string): Promise<Map<string, Ite
   return all;
 }
 
-describe('a seeded workspace', () => {
-  it('is the same for the same seed, and differs for another', async () => {
-    const [one, again, other] = [await workspace(60, 'a'), await workspace(60, 'a'), await workspace(60, 'b')];
-    expect([...again]).toEqual([...one]);
-    expect(other.get('device')).not.toEqual(one.get('device'));
-  });
+it('a seeded workspace is the same for the same seed, and differs for another', async () => {
+  const [one, again, other] = [await workspace(60, 'a'), await workspace(60, 'a'), await workspace(60, 'b')];
+  expect([...again]).toEqual([...one]);
+  expect(other.get('device')).not.toEqual(one.get('device'));
+});
 
-  it('has every state even when it is small', async () => {
-    const all = await workspace(24, 'c');
-    const values = (kind: string, field: string) => new Set(all.get(kind)?.map((item) => item[field]));
-    expect(values('deployment', 'activity_status')).toEqual(new Set(DEPLOYMENT_ACTIVITY_STATUSES));
-    expect(values('deployment', 'error_status')).toEqual(new Set(DEPLOYMENT_ERROR_STATUSES));
-    expect(values('device', 'status')).toEqual(new Set(['inactive', 'offline', 'archived']));
-    expect(all.get('device')).toHaveLength(24);
-  });
+it('a seeded workspace has every state even when it is small', async () => {
+  const all = await workspace(24, 'c');
+  const values = (kind: string, field: string) => new Set(all.get(kind)?.map((item) => item[field]));
+  expect(values('deployment', 'activity_status')).toEqual(new Set(DEPLOYMENT_ACTIVITY_STATUSES));
+  expect(values('deployment', 'error_status')).toEqual(new Set(DEPLOYMENT_ERROR_STATUSES));
+  expect(values('device', 'status')).toEqual(new Set(['inactive', 'offline', 'archived']));
+  expect(all.get('device')).toHaveLength(24);
+});
 
-  it('lists the drifts of a drifted deployment, and deploys a staged one', async () => {
-    await using platform = await startPlatform({ devices: 24, seed: 'e' });
-    const [drifted] = await platform.items('/deployments?activity_status=drifted');
-    expect(await platform.items(`/deployments/${drifted?.id}/drifts`)).not.toEqual([]);
-    const [staged] = await platform.items('/deployments?activity_status=staged');
-    expect((await platform.call('POST', `/deployments/${staged?.id}/deploy`)).body).toMatchObject({ status: 'queued' });
-  });
+it('a seeded workspace lists the drifts of a drifted deployment, and deploys a staged one', async () => {
+  await using platform = await startPlatform({ devices: 24, seed: 'e' });
+  const [drifted] = await platform.items('/deployments?activity_status=drifted');
+  expect(await platform.items(`/deployments/${drifted?.id}/drifts`)).not.toEqual([]);
+  const [staged] = await platform.items('/deployments?activity_status=staged');
+  expect((await platform.call('POST', `/deployments/${staged?.id}/deploy`)).body).toMatchObject({ status: 'queued' });
 });
 
 const EXAMPLE = readFileSync(join(import.meta.dirname, '../../../fixtures/workspaces/warehouse.yaml'), 'utf8');

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { scratch } from '../../common/testing/scratch.ts';
 import { type DeviceRow, type Filters, type OrderTerm, totalOrder, UNPROVISIONED } from './rows.ts';
 import { openDatabase, Store } from './store.ts';
@@ -48,65 +48,63 @@ const filterValues = {
   name: seqs.map((all) => all.map((seq) => `robot-${seq}`)),
 };
 
-describe('a collection', () => {
-  it('answers any page of any query as plain SQL does, between inserts and updates', () => {
-    const values = { status: fc.constantFrom(...STATUSES), group: fc.nat(2) };
-    const insert = fc.record({ insert: fc.nat(5), rows: fc.constantFrom(1, 1, 1, 30), ...values });
-    const update = fc.record({ update: fc.nat(), ...values });
-    const ask = fc.record({
-      terms: fc.oneof(anyTerms, keptTerms),
-      filters: fc.oneof(...[facetValues, filterValues].map((values) => fc.record(values, { requiredKeys: [] }))),
-      // Mostly small offsets, because a test has only a few dozen rows.
-      start: fc.oneof({ arbitrary: fc.nat(30), weight: 4 }, fc.nat(400)),
-      count: fc.nat(40),
-    });
-    const steps = fc.array(fc.oneof(insert, update, { arbitrary: ask, weight: 2 }), { maxLength: 80, size: 'max' });
-    fc.assert(
-      fc.property(steps, (all) => {
-        const store = new Store(':memory:');
-        const { device: devices } = store.collections;
-        const write = (change: () => DeviceRow) => {
-          const row = store.write(change);
-          expect(devices.bySeq(row.seq)).toEqual(row);
-        };
-        for (const step of all) {
-          if ('insert' in step) {
-            const build = (seq: number) => device(seq, step.status, step.insert, step.group);
-            if (step.rows === 1) write(() => devices.insert(build));
-            else store.write(() => devices.load(step.rows, build));
-          } else if ('update' in step) {
-            const row = devices.bySeq(1 + (step.update % Math.max(1, devices.size)));
-            const changes = { status: step.status, group_id: groupOf(step.group) };
-            if (row !== undefined) write(() => devices.update(row, changes));
-          } else {
-            const terms = totalOrder(step.terms);
-            const query = devices.query(step.filters, terms);
-            const expected = plainSql(store, step.filters, terms, step.start, step.count);
-            expect(query.slice(step.start, step.count)).toEqual(expected);
-            expect(query.count()).toBe(plainSql(store, step.filters, terms, 0, -1).length);
-          }
+it('a collection answers any page of any query as plain SQL does, between inserts and updates', () => {
+  const values = { status: fc.constantFrom(...STATUSES), group: fc.nat(2) };
+  const insert = fc.record({ insert: fc.nat(5), rows: fc.constantFrom(1, 1, 1, 30), ...values });
+  const update = fc.record({ update: fc.nat(), ...values });
+  const ask = fc.record({
+    terms: fc.oneof(anyTerms, keptTerms),
+    filters: fc.oneof(...[facetValues, filterValues].map((values) => fc.record(values, { requiredKeys: [] }))),
+    // Mostly small offsets, because a test has only a few dozen rows.
+    start: fc.oneof({ arbitrary: fc.nat(30), weight: 4 }, fc.nat(400)),
+    count: fc.nat(40),
+  });
+  const steps = fc.array(fc.oneof(insert, update, { arbitrary: ask, weight: 2 }), { maxLength: 80, size: 'max' });
+  fc.assert(
+    fc.property(steps, (all) => {
+      const store = new Store(':memory:');
+      const { device: devices } = store.collections;
+      const write = (change: () => DeviceRow) => {
+        const row = store.write(change);
+        expect(devices.bySeq(row.seq)).toEqual(row);
+      };
+      for (const step of all) {
+        if ('insert' in step) {
+          const build = (seq: number) => device(seq, step.status, step.insert, step.group);
+          if (step.rows === 1) write(() => devices.insert(build));
+          else store.write(() => devices.load(step.rows, build));
+        } else if ('update' in step) {
+          const row = devices.bySeq(1 + (step.update % Math.max(1, devices.size)));
+          const changes = { status: step.status, group_id: groupOf(step.group) };
+          if (row !== undefined) write(() => devices.update(row, changes));
+        } else {
+          const terms = totalOrder(step.terms);
+          const query = devices.query(step.filters, terms);
+          const expected = plainSql(store, step.filters, terms, step.start, step.count);
+          expect(query.slice(step.start, step.count)).toEqual(expected);
+          expect(query.count()).toBe(plainSql(store, step.filters, terms, 0, -1).length);
         }
-        store.close();
-      }),
-      { numRuns: 80 },
-    );
-  });
+      }
+      store.close();
+    }),
+    { numRuns: 80 },
+  );
+});
 
-  it('forgets a write that fails, and gives its row number to the next row', () => {
-    const store = new Store(':memory:');
-    const { device: devices } = store.collections;
-    const failed = () =>
-      store.write(() => {
-        devices.insert((seq) => device(seq, 'online', 0, 0));
-        throw new Error('planned');
-      });
-    expect(failed).toThrow('planned');
-    expect(devices.size).toBe(0);
-    const row = store.write(() => devices.insert((seq) => device(seq, 'online', 0, 0)));
-    expect(row.seq).toBe(1);
-    expect(devices.query({ status: ['online'] }, totalOrder([])).slice(0, 5)).toEqual([1]);
-    store.close();
-  });
+it('a collection forgets a write that fails, and gives its row number to the next row', () => {
+  const store = new Store(':memory:');
+  const { device: devices } = store.collections;
+  const failed = () =>
+    store.write(() => {
+      devices.insert((seq) => device(seq, 'online', 0, 0));
+      throw new Error('planned');
+    });
+  expect(failed).toThrow('planned');
+  expect(devices.size).toBe(0);
+  const row = store.write(() => devices.insert((seq) => device(seq, 'online', 0, 0)));
+  expect(row.seq).toBe(1);
+  expect(devices.query({ status: ['online'] }, totalOrder([])).slice(0, 5)).toEqual([1]);
+  store.close();
 });
 
 it('a database file is refused if another version wrote it', () => {

@@ -48,14 +48,8 @@ interface Disturbance {
 
 const RANKS = { staged: 0, drifted: 0, queued: 1, deployed: 2, removing: 3, archived: 4 };
 
-interface Model {
-  seen: Map<string, keyof typeof RANKS>;
-}
-
-interface Tested {
-  platform: TestPlatform;
-  kit: Kit;
-}
+/** Activity of each deployment when it was last seen, by id. */
+type Model = Map<string, keyof typeof RANKS>;
 
 class World {
   readonly agent: ReturnType<typeof testAgent>;
@@ -64,7 +58,7 @@ class World {
   readonly #kit: Kit;
   readonly #device: string;
 
-  constructor({ platform, kit }: Tested, device: string) {
+  constructor(platform: TestPlatform, kit: Kit, device: string) {
     this.#platform = platform;
     this.#kit = kit;
     this.#device = device;
@@ -81,11 +75,8 @@ class World {
   }
 
   async create(target: 'staged' | 'deployed', description: Outcome): Promise<string> {
-    const { id } = await this.#platform.create('/deployments', {
-      ...deploymentBody(this.#kit, this.#device, target),
-      description,
-    });
-    return id;
+    const body = deploymentBody(this.#kit, this.#device, target);
+    return (await this.#platform.create('/deployments', { ...body, description })).id;
   }
 
   async act(which: number, action: 'deploy' | 'archive'): Promise<void> {
@@ -140,9 +131,9 @@ async function look(model: Model, world: World): Promise<void> {
   expect(world.agent.active().length, 'deployments on the device').toBeLessThanOrEqual(1);
   for (const { id, activity_status } of all) {
     const activity = activity_status as keyof typeof RANKS;
-    const before = RANKS[model.seen.get(id) ?? 'staged'];
-    expect(RANKS[activity], `${model.seen.get(id)} became ${activity}`).toBeGreaterThanOrEqual(before);
-    model.seen.set(id, activity);
+    const before = RANKS[model.get(id) ?? 'staged'];
+    expect(RANKS[activity], `${model.get(id)} became ${activity}`).toBeGreaterThanOrEqual(before);
+    model.set(id, activity);
   }
 }
 
@@ -176,10 +167,10 @@ const COMMANDS = [
 
 const SETTLED_AFTER = 4;
 
-export function agreementProperty(tested: Tested) {
+export function agreementProperty(platform: TestPlatform, kit: Kit) {
   return fc.asyncProperty(fc.commands(COMMANDS, { maxCommands: 25, size: 'max' }), async (commands) => {
-    const world = new World(tested, await createDevice(tested.platform));
-    const model: Model = { seen: new Map() };
+    const world = new World(platform, kit, await createDevice(platform));
+    const model: Model = new Map();
     await fc.asyncModelRun(() => ({ model, real: world }), commands);
     world.agent.heal();
     const last = await world.create('deployed', 'works');

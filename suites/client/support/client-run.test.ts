@@ -77,13 +77,7 @@ test.each<[string, object]>([
 });
 
 test.each([
-  '',
-  'connected',
-  '{"saw":"event"',
-  '{"saw":"event","type":"a.b","data":1}',
-  '[]',
-  '{"saw":"nothing"}',
-  'null',
+  ...['', 'connected', '[]', 'null', '{"saw":"event"', '{"saw":"nothing"}', '{"saw":"event","type":"a.b","data":1}'],
 ])('%j is no line of the contract', (text) => {
   expect(printedLineIn(text)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Happening, RequestSeen } from '../../../harness/client/happening.ts';
 import { SseParser } from '../../../harness/client/sse-parser.ts';
 import { TrafficRedactor } from '../../../harness/common/traffic-redactor.ts';
@@ -73,37 +73,35 @@ class Watch {
 
 const EVENTS = '/v0.2/events';
 
-describe('a client that returns to the stream', () => {
-  function comesBack(cursor: (last: number) => string, { client = 'c', ended = 'server', pause = 500 } = {}): string[] {
-    const watch = new Watch('device');
-    let last = 0;
-    let target = EVENTS;
-    for (let round = 0; round < 14; round += 1) {
-      const request = watch.ask(target, pause, {}, client);
-      watch.events(request, last + 1, last + 2, last + 3);
-      last += 3;
-      watch.over(request, 200, { ended: ended as 'server' });
-      target = `${EVENTS}${cursor(last)}`;
-    }
-    return watch.found;
+function comesBack(cursor: (last: number) => string, { client = 'c', ended = 'server', pause = 500 } = {}): string[] {
+  const watch = new Watch('device');
+  let last = 0;
+  let target = EVENTS;
+  for (let round = 0; round < 14; round += 1) {
+    const request = watch.ask(target, pause, {}, client);
+    watch.events(request, last + 1, last + 2, last + 3);
+    last += 3;
+    watch.over(request, 200, { ended: ended as 'server' });
+    target = `${EVENTS}${cursor(last)}`;
   }
+  return watch.found;
+}
 
-  test.each<[string, (last: number) => string, string[]]>([
-    ['with its last event', (last) => `?after=${last}`, []],
-    ['with the one before, with which it is not done yet', (last) => `?after=${last - 1}`, []],
-    ['without a cursor', () => '', ['client.delivery.cursor.watched']],
-    ['with one beyond its last event', (last) => `?after=${last + 2}`, ['client.delivery.cursor.watched']],
-    ['with the same one all the time', () => '?after=1', ['client.delivery.cursor.watched']],
-  ])('%s', (_, cursor, found) => expect(comesBack(cursor)).toEqual(found));
+test.each<[string, (last: number) => string, string[]]>([
+  ['with its last event', (last) => `?after=${last}`, []],
+  ['with the one before, with which it is not done yet', (last) => `?after=${last - 1}`, []],
+  ['without a cursor', () => '', ['client.delivery.cursor.watched']],
+  ['with one beyond its last event', (last) => `?after=${last + 2}`, ['client.delivery.cursor.watched']],
+  ['with the same one all the time', () => '?after=1', ['client.delivery.cursor.watched']],
+])('a client that returns to the stream %s', (_, cursor, found) => expect(comesBack(cursor)).toEqual(found));
 
-  test('needs no cursor after it has ended the stream itself', () => {
-    expect(comesBack(() => '', { ended: 'client' })).toEqual([]);
-  });
+test('a client that returns to the stream needs no cursor after it has ended the stream itself', () => {
+  expect(comesBack(() => '', { ended: 'client' })).toEqual([]);
+});
 
-  test.each([3_600_000, 15_000])('needs no cursor after %d ms, like a new client or a slow reader', (pause) => {
-    expect(comesBack(() => '', { pause })).toEqual([]);
-    expect(comesBack(() => '?after=1', { pause })).toEqual([]);
-  });
+test.each([3_600_000, 15_000])('a client needs no cursor after %d ms, like a new client or a slow reader', (pause) => {
+  expect(comesBack(() => '', { pause })).toEqual([]);
+  expect(comesBack(() => '?after=1', { pause })).toEqual([]);
 });
 
 test('several similar clients are kept apart', () => {
@@ -118,99 +116,92 @@ test('several similar clients are kept apart', () => {
   expect(watch.found).toEqual([]);
 });
 
-describe('a refused client', () => {
-  function refused(api: 'device' | 'platform', target: string, status: number | undefined, pause: number): string[] {
-    const watch = new Watch(api);
-    for (let round = 0; round < 60; round += 1)
-      watch.over(watch.ask(target, pause), status, status === undefined ? { ended: 'server' } : {});
-    return watch.found;
-  }
+function refused(api: 'device' | 'platform', target: string, status: number | undefined, pause: number): string[] {
+  const watch = new Watch(api);
+  for (let round = 0; round < 60; round += 1)
+    watch.over(watch.ask(target, pause), status, status === undefined ? { ended: 'server' } : {});
+  return watch.found;
+}
 
-  test.each<['device' | 'platform', string, number | undefined, string]>([
-    ['device', EVENTS, undefined, 'client.back-off.hammering.watched'],
-    ['device', EVENTS, 401, 'client.back-off.refused.watched'],
-    ['device', EVENTS, 410, 'client.expired.no-loop.watched'],
-    ['platform', '/beta/devices', 429, 'client.busy.hammering.watched'],
-    ['platform', '/beta/devices', 404, 'client.errors.endless.watched'],
-  ])('of a %s %s with %s is found unless it waits', (api, target, status, id) => {
-    expect(refused(api, target, status, 10)).toEqual([id]);
-    expect(refused(api, target, status, 250)).toEqual([]);
-  });
-
-  test('may ask for different objects without a pause', () => {
-    const watch = new Watch('platform');
-    for (let round = 0; round < 60; round += 1) watch.over(watch.ask(`/beta/devices/${round}`, 1), 404);
-    expect(watch.found).toEqual([]);
-  });
-
-  test.each<[string, (round: number) => string, string[]]>([
-    ['one object after the other', (round) => `{"name":"robot ${round}"}`, []],
-    ['objects that differ in what is masked', () => '{"name":"robot","token":"***"}', []],
-    ['the same object', () => '{"name":"robot"}', ['client.errors.endless.watched']],
-  ])('writes %s on one connection', (_, bodyOf, found) => {
-    const watch = new Watch('platform');
-    watch.connection = { open: true };
-    for (let round = 0; round < 60; round += 1)
-      watch.over(watch.ask('/beta/devices', 1, KEYED, 'c', 'POST', bodyOf(round)), 400);
-    expect(watch.found).toEqual(found);
-  });
-
-  test.each([
-    ['1500', 1600, []],
-    ['2', 500, ['client.busy.retry-after.watched']],
-    ['2', 2100, []],
-    ['Thu, 26 Nov 2026 10:00:05 GMT', 1000, ['client.busy.retry-after.watched']],
-    ['Thu, 26 Nov 2026 10:00:05 GMT', 4500, []],
-  ])('with Retry-After: %s returns after %d ms', (after, pause, found) => {
-    const watch = new Watch('platform');
-    watch.connection = { open: true };
-    const isLong = after === '1500';
-    const headers = { 'retry-after': isLong ? '1.5' : after, date: 'Thu, 26 Nov 2026 10:00:00 GMT' };
-    for (let round = 0; round < 4; round += 1) watch.over(watch.ask('/beta/devices', pause), 503, { headers });
-    expect(watch.found).toEqual(found);
-  });
+test.each<['device' | 'platform', string, number | undefined, string]>([
+  ['device', EVENTS, undefined, 'client.back-off.hammering.watched'],
+  ['device', EVENTS, 401, 'client.back-off.refused.watched'],
+  ['device', EVENTS, 410, 'client.expired.no-loop.watched'],
+  ['platform', '/beta/devices', 429, 'client.busy.hammering.watched'],
+  ['platform', '/beta/devices', 404, 'client.errors.endless.watched'],
+])('a refused client of a %s %s with %s is found unless it waits', (api, target, status, id) => {
+  expect(refused(api, target, status, 10)).toEqual([id]);
+  expect(refused(api, target, status, 250)).toEqual([]);
 });
 
-describe('credentials', () => {
-  test('a missing token is found in a client that keeps asking, not a probe, and is told without a secret', () => {
-    const watch = new Watch('device', 'loopback');
-    for (const found of [[], [], ['client.loopback.token.watched']]) {
-      watch.over(watch.ask(EVENTS, 1000), 401);
-      expect(watch.found).toEqual(found);
-    }
-    const expected = watch.expected('client.loopback.token.watched');
-    expect(expected).toContain('token');
-    expect(new TrafficRedactor().text(expected)).toBe(expected);
-  });
+test('a refused client may ask for different objects without a pause', () => {
+  const watch = new Watch('platform');
+  for (let round = 0; round < 60; round += 1) watch.over(watch.ask(`/beta/devices/${round}`, 1), 404);
+  expect(watch.found).toEqual([]);
+});
 
-  test('a probe without a token every few minutes is no client that keeps asking', () => {
-    const watch = new Watch('device', 'loopback');
-    for (let probe = 0; probe < 5; probe += 1) watch.over(watch.ask(EVENTS, 300_000), 401);
-    expect(watch.found).toEqual([]);
-  });
+test.each<[string, (round: number) => string, string[]]>([
+  ['one object after the other', (round) => `{"name":"robot ${round}"}`, []],
+  ['objects that differ in what is masked', () => '{"name":"robot","token":"***"}', []],
+  ['the same object', () => '{"name":"robot"}', ['client.errors.endless.watched']],
+])('a refused client writes %s on one connection', (_, bodyOf, found) => {
+  const watch = new Watch('platform');
+  watch.connection = { open: true };
+  for (let round = 0; round < 60; round += 1)
+    watch.over(watch.ask('/beta/devices', 1, KEYED, 'c', 'POST', bodyOf(round)), 400);
+  expect(watch.found).toEqual(found);
+});
 
-  test('a missing key is judged only in a refused request that knows the API', () => {
-    const watch = new Watch('platform');
-    watch.over(watch.ask('/beta/devices', 0, {}, 'stranger'), 401);
-    watch.over(
-      watch.ask('/beta/devices', 0, { authorization: 'Bearer x', 'service-version': '2026-03-09.tetons' }),
-      200,
-    );
-    expect(watch.found).toEqual([]);
-    watch.over(watch.ask('/beta/devices', 0, { 'service-version': '2026-03-09.tetons' }), 401);
-    expect(watch.found).toEqual(['client.key.sent.watched']);
-  });
+test.each([
+  ['1500', 1600, []],
+  ['2', 500, ['client.busy.retry-after.watched']],
+  ['2', 2100, []],
+  ['Thu, 26 Nov 2026 10:00:05 GMT', 1000, ['client.busy.retry-after.watched']],
+  ['Thu, 26 Nov 2026 10:00:05 GMT', 4500, []],
+])('a refused client with Retry-After: %s returns after %d ms', (after, pause, found) => {
+  const watch = new Watch('platform');
+  watch.connection = { open: true };
+  const isLong = after === '1500';
+  const headers = { 'retry-after': isLong ? '1.5' : after, date: 'Thu, 26 Nov 2026 10:00:00 GMT' };
+  for (let round = 0; round < 4; round += 1) watch.over(watch.ask('/beta/devices', pause), 503, { headers });
+  expect(watch.found).toEqual(found);
+});
 
-  test('a browser asks without its key whether it may send the key', () => {
-    const watch = new Watch('platform');
-    watch.connection = { open: true };
-    const browser = { 'user-agent': 'Mozilla' };
-    watch.over(watch.ask('/beta/devices', 0, { ...KEYED, ...browser }), 200);
-    watch.over(watch.ask('/beta/devices', 500, browser, 'c', 'OPTIONS'), 204);
-    expect(watch.found).toEqual([]);
-    watch.over(watch.ask('/beta/devices', 500, browser), 401);
-    expect(watch.found).toEqual(['client.key.sent.watched']);
-  });
+test('a missing token is found in a client that keeps asking, not a probe, and is told without a secret', () => {
+  const watch = new Watch('device', 'loopback');
+  for (const found of [[], [], ['client.loopback.token.watched']]) {
+    watch.over(watch.ask(EVENTS, 1000), 401);
+    expect(watch.found).toEqual(found);
+  }
+  const expected = watch.expected('client.loopback.token.watched');
+  expect(expected).toContain('token');
+  expect(new TrafficRedactor().text(expected)).toBe(expected);
+});
+
+test('a probe without a token every few minutes is no client that keeps asking', () => {
+  const watch = new Watch('device', 'loopback');
+  for (let probe = 0; probe < 5; probe += 1) watch.over(watch.ask(EVENTS, 300_000), 401);
+  expect(watch.found).toEqual([]);
+});
+
+test('a missing key is judged only in a refused request that knows the API', () => {
+  const watch = new Watch('platform');
+  watch.over(watch.ask('/beta/devices', 0, {}, 'stranger'), 401);
+  watch.over(watch.ask('/beta/devices', 0, { authorization: 'Bearer x', 'service-version': '2026-03-09.tetons' }), 200);
+  expect(watch.found).toEqual([]);
+  watch.over(watch.ask('/beta/devices', 0, { 'service-version': '2026-03-09.tetons' }), 401);
+  expect(watch.found).toEqual(['client.key.sent.watched']);
+});
+
+test('a browser asks without its key whether it may send the key', () => {
+  const watch = new Watch('platform');
+  watch.connection = { open: true };
+  const browser = { 'user-agent': 'Mozilla' };
+  watch.over(watch.ask('/beta/devices', 0, { ...KEYED, ...browser }), 200);
+  watch.over(watch.ask('/beta/devices', 500, browser, 'c', 'OPTIONS'), 204);
+  expect(watch.found).toEqual([]);
+  watch.over(watch.ask('/beta/devices', 500, browser), 401);
+  expect(watch.found).toEqual(['client.key.sent.watched']);
 });
 
 test('a request is shown without the token in its address', () => {

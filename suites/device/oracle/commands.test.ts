@@ -2,12 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
-import { Redactor } from '../../../harness/common/redact.ts';
 import type { ControlDeployment } from '../../../harness/contract/control.ts';
 import type { Deployment } from '../../../harness/contract/device-api.ts';
-import { ControlRefused, noControl } from '../../../harness/targets/control/control.ts';
-import { layered } from '../../../harness/targets/control/layers.ts';
-import { openDeviceTarget } from '../../../harness/targets/open-device.ts';
+import { ControlRefused } from '../../../harness/targets/control/control.ts';
 import type { OpenDeviceTarget } from '../../../harness/targets/opened.ts';
 import { startRobot } from '../../../harness/tools/subjects/simulators.ts';
 import { answered, onRequest, onSome, rewritten } from '../../../simulators/defects/define-device.ts';
@@ -16,9 +13,10 @@ import { type DeviceBehaviour, referenceBehaviour } from '../../../simulators/de
 import type { SimulatedDevice } from '../../../simulators/device/index.ts';
 import type { StoredEvent } from '../../../simulators/device/log/line.ts';
 import { publish } from '../support/drive.ts';
-import { behaviourWith, runNamed, runOn } from '../support/testing/device.ts';
+import { behaviourWith, runNamed, runOn, targetOf } from '../support/testing/device.ts';
 import {
   burstIntoReplay,
+  type Command,
   compactIntoBurst,
   cutAndComeBack,
   deploy,
@@ -39,44 +37,43 @@ async function stopOnceIdle(device: SimulatedDevice): Promise<undefined> {
   await device.stop();
 }
 
-type Publishing = (device: SimulatedDevice, count: number) => ReturnType<SimulatedDevice['publish']>;
-
-function drivenTarget(
-  device: SimulatedDevice,
-  driven: Driven,
-  published: Publishing = (one, count) => one.publish(count),
-): Promise<OpenDeviceTarget> {
-  const control = layered(noControl, {
-    info: async () => ({ capabilities: ['drive', 'compact'] }),
-    call: (call) => {
-      if (call.name === 'compact') return device.compact();
-      if (call.name === 'stop') return stopOnceIdle(device);
-      if (call.name === 'start') return device.start().then(() => undefined);
-      if (call.name === 'publish') return published(device, call.count);
-      if (call.name === 'remove') return device.remove(call.deploymentId);
-      return call.name === 'deploy' ? driven(device, call.request) : undefined;
-    },
-  });
-  const at = { socket: device.socketPath ?? '', attach: async () => control };
-  return openDeviceTarget({ ...at, redactor: new Redactor(), env: {} });
+/** `before`: events that the device has published. */
+interface Given {
+  behaviour?: DeviceBehaviour;
+  driven?: Driven;
+  published?(device: SimulatedDevice, count: number): ReturnType<SimulatedDevice['publish']>;
+  before?: number;
 }
 
-async function departureIn(
-  body: (real: Reality, device: SimulatedDevice) => Promise<unknown>,
-  behaviour: DeviceBehaviour = referenceBehaviour,
-  driven: Driven = (device, request) => device.deploy(request),
-  before = 0,
-  published?: Publishing,
-): Promise<unknown> {
+function drivenTarget(device: SimulatedDevice, { driven, published }: Given): Promise<OpenDeviceTarget> {
+  return targetOf(device, { capabilities: ['drive', 'compact'] }, (call) => {
+    if (call.name === 'compact') return device.compact();
+    if (call.name === 'stop') return stopOnceIdle(device);
+    if (call.name === 'start') return device.start().then(() => undefined);
+    if (call.name === 'publish') return published?.(device, call.count) ?? device.publish(call.count);
+    if (call.name === 'remove') return device.remove(call.deploymentId);
+    if (call.name === 'deploy') return driven?.(device, call.request) ?? device.deploy(call.request);
+    return undefined;
+  });
+}
+
+type Run = (real: Reality, device: SimulatedDevice) => Promise<unknown>;
+
+async function departureIn(run: Run | readonly Command[], given: Given = {}): Promise<unknown> {
+  const { behaviour = referenceBehaviour, before = 0 } = given;
   await using robot = await startRobot({ fresh: true, behaviour });
   if (before > 0) await robot.device.publish(before);
-  await using target = await drivenTarget(robot.device, driven, published);
+  await using target = await drivenTarget(robot.device, given);
+  const inTurn = async (commands: readonly Command[], real: Reality) => {
+    for (const command of commands) await command.run(real);
+  };
   let found: unknown;
   const result = await runOn(target, async (t, streams) => {
     const { last } = await publish(t, 1);
     const real = new Reality(t, streams, last);
     await real.openStaying(last);
-    found = await body(real, robot.device).catch((error: unknown) => error);
+    const running = typeof run === 'function' ? run(real, robot.device) : inTurn(run, real);
+    found = await running.catch((error: unknown) => error);
   });
   expect(result).toMatchObject({ outcome: 'pass' });
   return found;
@@ -86,10 +83,10 @@ const everyState = deviceDefect('deployed-for-every-state').behaviour(referenceB
 const deployThenRemove = (device: SimulatedDevice) => device.deploy().then(({ id }) => device.remove(id));
 
 it.for([
-  ['after it was deployed', referenceBehaviour, deployThenRemove, undefined],
-  ['at once', everyState, undefined, { id: 'device.events.deployed-only' }],
-] as const)('a deployment that is archived %s is judged by its event', async ([, behaviour, driven, finding]) => {
-  const found = await departureIn((real) => deploy({ activity_status: 'archived' }).run(real), behaviour, driven);
+  ['after it was deployed', { driven: deployThenRemove }, undefined],
+  ['at once', { behaviour: everyState }, { id: 'device.events.deployed-only' }],
+] as const)('a deployment that is archived %s is judged by its event', async ([, given, finding]) => {
+  const found = await departureIn([deploy({ activity_status: 'archived' })], given);
   expect(found).toEqual(finding && expect.objectContaining(finding));
 });
 
@@ -103,20 +100,20 @@ it.for([
   const driven = async (device: SimulatedDevice, request: ControlDeployment) => {
     return { ...(await device.deploy(request)), created_at };
   };
-  const found = await departureIn((real) => deploy({}).run(real), madeByPlatform, driven);
+  const found = await departureIn([deploy({})], { behaviour: madeByPlatform, driven });
   expect(found).toEqual(finding && expect.objectContaining(finding));
 });
 
 it('a deployment has the description and the release that control answers', async () => {
   const driven: Driven = (device, { description = '' }) => device.deploy({ description: description.trim() });
   const asked = { description: ' new ', release_id: 'rls_asked' };
-  expect(await departureIn((real) => deploy(asked).run(real), referenceBehaviour, driven)).toBeUndefined();
+  expect(await departureIn([deploy(asked)], { driven })).toBeUndefined();
 });
 
 it.for(['identity', 'Identity'])('a stream in the coding %s is read', async (coding) => {
   const http = { 'Content-Encoding': coding };
   const behaviour = behaviourWith({ stream: ({ headers }) => ({ headers: { ...headers, ...http } }) });
-  expect(await departureIn((real) => publishSome(1).run(real), behaviour)).toBeUndefined();
+  expect(await departureIn([publishSome(1)], { behaviour })).toBeUndefined();
 });
 
 it('a deployment that control refuses may have begun', async () => {
@@ -127,10 +124,8 @@ it('a deployment that control refuses may have begun', async () => {
     if (asked > 1) throw new ControlRefused('control: it did not become deployed in time');
     return made;
   };
-  const run = async (real: Reality) => {
-    for (const description of ['first', 'second']) await deploy({ description }).run(real);
-  };
-  expect(await departureIn(run, referenceBehaviour, driven)).toBeUndefined();
+  const both = ['first', 'second'].map((description) => deploy({ description }));
+  expect(await departureIn(both, { driven })).toBeUndefined();
 });
 
 it.for([0, 99])('a stream that is cut waits for no event after the newest one (%i back)', async (back) => {
@@ -164,7 +159,7 @@ it.for([
 ] as const)('a device that refuses its earliest event %s with up to %i events of its own', async ([, own, finding]) => {
   const behaviour = deviceDefect('boundary-off-by-one').behaviour(referenceBehaviour);
   const counted: string[] = [];
-  const found = await departureIn((real, device) => {
+  const run: Run = (real, device) => {
     const open = real.open.bind(real);
     vi.spyOn(real.t, 'saw').mockImplementation((what) => void counted.push(what));
     let refused = 0;
@@ -176,7 +171,8 @@ it.for([
       }),
     );
     return compactAway().run(real);
-  }, behaviour);
+  };
+  const found = await departureIn(run, { behaviour });
   expect(found).toEqual(finding && expect.objectContaining(finding));
   expect(counted).not.toContain(AT_EARLIEST);
 });
@@ -211,7 +207,7 @@ it.for([
 ] as const)(
   'events that no stream has brought are due after a compaction: without each %ith',
   async ([lost, finding]) => {
-    const found = await departureIn((real) => compactAway().run(real), losing(lost));
+    const found = await departureIn([compactAway()], { behaviour: losing(lost) });
     expect(found).toEqual(finding && expect.objectContaining(finding));
   },
 );
@@ -223,52 +219,46 @@ it('events come on streams with types that open in a burst', async () => {
     return { replay: past, live: past };
   };
   const behaviour = behaviourWith({ stream: { session } });
-  const found = await departureIn((real) => burstIntoReplay(30, 4, 4, 0).run(real), behaviour, undefined, 95);
+  const found = await departureIn([burstIntoReplay(30, 4, 4, 0)], { behaviour, before: 95 });
   expect(found).toMatchObject({ id: 'device.events.types' });
 });
 
 it('events that come while the log is compacted are there after a restart', async () => {
-  const run = async (real: Reality) => {
-    for (const command of [publishSome(12), compactIntoBurst(), restartAgent('SIGTERM')]) await command.run(real);
-  };
-  expect(await departureIn(run)).toBeUndefined();
+  const commands = [publishSome(12), compactIntoBurst(), restartAgent('SIGTERM')];
+  expect(await departureIn(commands)).toBeUndefined();
 });
 
 it('a malformed header beside a valid after may be refused, and else counts for nothing', async () => {
-  const run = async (real: Reality) => {
-    for (const command of [publishSome(4), openStream({ ...PLAIN, way: 'both', other: 'abc' })])
-      await command.run(real);
-  };
-  const withOdd = (cursor: 'malformed' | 'none') =>
-    behaviourWith({
-      stream: ({ chooseCursor }) => ({
-        chooseCursor: (given) => (/^\d*$/.test(given.lastEventId ?? '') ? chooseCursor(given) : cursor),
-      }),
+  const commands = [publishSome(4), openStream({ ...PLAIN, way: 'both', other: 'abc' })];
+  const withOdd = (cursor: 'malformed' | 'none') => {
+    const stream: Parameters<typeof behaviourWith>[0]['stream'] = ({ chooseCursor }) => ({
+      chooseCursor: (given) => (/^\d*$/.test(given.lastEventId ?? '') ? chooseCursor(given) : cursor),
     });
-  expect(await departureIn(run)).toBeUndefined();
-  expect(await departureIn(run, withOdd('malformed'))).toBeUndefined();
-  expect(await departureIn(run, withOdd('none'))).toMatchObject({
-    id: 'device.events.after-wins',
-  });
+    return departureIn(commands, { behaviour: behaviourWith({ stream }) });
+  };
+  expect(await departureIn(commands)).toBeUndefined();
+  expect(await withOdd('malformed')).toBeUndefined();
+  expect(await withOdd('none')).toMatchObject({ id: 'device.events.after-wins' });
 });
 
 it('an event of the agent itself may displace the earliest one', async () => {
-  const found = await departureIn((real, device) => {
+  const behaviour = deviceVariant('drops-one-by-one').behaviour(referenceBehaviour);
+  const run: Run = (real, device) => {
     const open = real.open.bind(real);
     vi.spyOn(real, 'open').mockImplementation(async (asking, stays) => {
       if (asking.options.types !== undefined) await device.publish(1);
       return open(asking, stays);
     });
     return compactAway().run(real);
-  }, deviceVariant('drops-one-by-one').behaviour(referenceBehaviour));
-  expect(found).toBeUndefined();
+  };
+  expect(await departureIn(run, { behaviour })).toBeUndefined();
 });
 
 it('events of staged deployments are not judged where control makes none', async () => {
   await using robot = await startRobot({ fresh: true });
   const driven: Driven = (device, { description = '', release_id = 'rls_1' }) =>
     device.deploy({ description, release_id });
-  await using target = await drivenTarget(robot.device, driven);
+  await using target = await drivenTarget(robot.device, { driven });
   expect(await runNamed(target, 'device.events.deployed-only')).toMatchObject({
     outcome: 'not_applicable',
     reason: 'control makes no deployments that are not deployed',
@@ -276,18 +266,18 @@ it('events of staged deployments are not judged where control makes none', async
 });
 
 it('an agent that ends only once its streams have ended is restarted', async () => {
-  expect(await departureIn((real) => restartAgent('SIGTERM').run(real))).toBeUndefined();
+  expect(await departureIn([restartAgent('SIGTERM')])).toBeUndefined();
 });
 
 it('one of 3 events may have an old time after a request for 2', async () => {
   const old = (event: StoredEvent): StoredEvent =>
     event.id % 3 === 0 ? rewritten(event, (envelope) => ({ ...envelope, occurred_at: MADE })) : event;
   const behaviour = behaviourWith({ stream: ({ frame }) => ({ frame: (event) => frame(old(event)) }) });
-  const found = await departureIn(async (real) => {
+  const run: Run = async (real) => {
     const since = Date.now();
     await real.settle({ ...(await publish(real.t, 3)), count: 2 }, since);
-  }, behaviour);
-  expect(found).toBeUndefined();
+  };
+  expect(await departureIn(run, { behaviour })).toBeUndefined();
 });
 
 it('a stream without a cursor that replays more than Muster reads is left', async () => {
@@ -307,7 +297,7 @@ it('a stream without a cursor that replays more than Muster reads is left', asyn
     await publishSome(1).run(real);
     return real.clients.map(({ way }) => way);
   };
-  expect(await departureIn(left, behaviour, undefined, 30)).toEqual(['after', 'header']);
+  expect(await departureIn(left, { behaviour, before: 30 })).toEqual(['after', 'header']);
 });
 
 it('times may be of an hour ago from an agent whose answers are dated an hour ago', async () => {
@@ -315,8 +305,7 @@ it('times may be of an hour ago from an agent whose answers are dated an hour ag
     response.setHeader('Date', new Date(Date.now() - 3_600_000).toUTCString());
   });
   const behaviour = deviceDefect('envelope-time-an-hour-ago').behaviour(behaviourWith({ http }));
-  const found = await departureIn((real) => publishSome(1).run(real), behaviour);
-  expect(found).toBeUndefined();
+  expect(await departureIn([publishSome(1)], { behaviour })).toBeUndefined();
 });
 
 it('a wrong time that is known ends no sequence, and is found again when it is sought', async () => {
@@ -333,22 +322,20 @@ it('a wrong time that is known ends no sequence, and is found again when it is s
     return [first, again, sought].map((one) => one?.departure.id);
   };
   const id = 'device.events.envelope';
-  expect(await departureIn(run, behaviour)).toEqual([id, undefined, id]);
+  expect(await departureIn(run, { behaviour })).toEqual([id, undefined, id]);
 });
 
 it('staying streams are opened anew before they hold more than Muster reads', async () => {
   const pad = 'x'.repeat(2 ** 19);
   const longer = (event: StoredEvent): StoredEvent => rewritten(event, (envelope) => ({ ...envelope, pad }));
   const behaviour = behaviourWith({ stream: ({ frame }) => ({ frame: (event) => frame(longer(event)) }) });
-  const found = await departureIn(async (real) => {
+  const run: Run = async (real) => {
     const life = new Life(real.t, real.streams, new Map());
-    for (let sequence = 0; sequence < 4; sequence += 1) {
-      const departure = await life.departureIn([publishSome(15)]);
-      if (departure !== undefined) return departure;
-    }
-    return undefined;
-  }, behaviour);
-  expect(found).toBeUndefined();
+    const departures: unknown[] = [];
+    for (let sequence = 0; sequence < 4; sequence += 1) departures.push(await life.departureIn([publishSome(15)]));
+    return departures;
+  };
+  expect(await departureIn(run, { behaviour })).toEqual(Array(4).fill(undefined));
 });
 
 it('a client that comes back is judged where fewer events are known than it goes back', async () => {
@@ -383,17 +370,14 @@ it.each([
 
 it('a deployment that control made to publish is still the current one after a restart', async () => {
   const behaviour = deviceDefect('deployments-forgotten').behaviour(referenceBehaviour);
-  const deployed: Publishing = async (device, count) => {
+  const published = async (device: SimulatedDevice, count: number) => {
     const { first_id } = await device.publish(1);
     await device.deploy();
     const { last_id } = await device.publish(count);
     return { first_id, last_id };
   };
   const commands = [readCurrent(), publishSome(1), restartAgent('SIGTERM')];
-  const run = async (real: Reality) => {
-    for (const command of commands) await command.run(real);
-  };
-  const found = await departureIn(run, behaviour, undefined, 0, deployed);
+  const found = await departureIn(commands, { behaviour, published });
   expect(found).toMatchObject({ id: 'device.deployment.restart' });
 });
 
@@ -403,9 +387,6 @@ it.for([
   [500, { id: 'device.events.types' }],
 ] as const)('a list with an unknown type may be answered %i: %j', async ([status, finding]) => {
   const http = onSome(({ url = '' }, response) => url.includes('robot.') && answered(response, status));
-  const found = await departureIn(
-    (real) => openStream({ ...PLAIN, types: 'unknown' }).run(real),
-    behaviourWith({ http }),
-  );
+  const found = await departureIn([openStream({ ...PLAIN, types: 'unknown' })], { behaviour: behaviourWith({ http }) });
   expect(found).toEqual(finding && expect.objectContaining(finding));
 });

@@ -1,23 +1,21 @@
 import type { ServerResponse } from 'node:http';
 import { expect, it, vi } from 'vitest';
 import { publish, readUpTo, subscribeAtKnownCursor } from './drive.ts';
-import { frame, growingLog, openTarget, runOn } from './testing/device.ts';
+import { cursorIn, frame, growingLog, openTarget, runOn, STREAM } from './testing/device.ts';
 
 it('a missing event counts as lost once a later one arrives', async () => {
   const open = new Set<ServerResponse>();
-  let newest = 0;
-  const target = await openTarget(
-    (_request, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-      open.add(response);
-    },
-    async (count) => {
-      const first_id = newest + 1;
-      newest += count;
-      for (let id = first_id; id <= newest; id += 1) if (id !== 2) for (const stream of open) stream.write(frame(id));
-      return { first_id, last_id: newest };
-    },
-  );
+  const log = growingLog();
+  const published = async (count: number) => {
+    const range = await log.publish(count);
+    for (let id = range.first_id; id <= log.newest; id += 1)
+      if (id !== 2) for (const stream of open) stream.write(frame(id));
+    return range;
+  };
+  const target = await openTarget({ publish: published }, (_request, response) => {
+    response.writeHead(200, STREAM).flushHeaders();
+    open.add(response);
+  });
   const result = await runOn(target, async (t, streams) => {
     const live = await streams.open();
     await readUpTo(live, await publish(t, 2));
@@ -36,9 +34,9 @@ it.each([
 ] as const)('a live stream that is %s, and %i times before an event: %s', async (how, times, outcome) => {
   const log = growingLog();
   let left = times;
-  const target = await openTarget(({ url = '' }, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-    const after = Number(new URL(url, 'http://device').searchParams.get('after') ?? log.newest);
+  const target = await openTarget(log, ({ url }, response) => {
+    response.writeHead(200, STREAM).flushHeaders();
+    const after = cursorIn(url, log.newest);
     const timer = setInterval(() => {
       if (log.newest === after) return;
       clearInterval(timer);
@@ -46,7 +44,7 @@ it.each([
       for (let id = after + 1; id <= log.newest; id += 1) response.write(frame(id));
     }, 5);
     response.once('close', () => clearInterval(timer));
-  }, log.publish);
+  });
   const result = await runOn(target, async (t, streams) => {
     const { last } = await publish(t, 1);
     const live = await streams.open({ after: last });
@@ -57,17 +55,14 @@ it.each([
 
 it('an event that control has named falsely is no cursor of other checks', async () => {
   const named = [1, 7];
-  const target = await openTarget(
-    ({ url = '' }, response) => {
-      const status = url.endsWith('after=1') ? 410 : 200;
-      response.writeHead(status, { 'content-type': 'text/event-stream' }).flushHeaders();
-      if (status === 410) response.end();
-    },
-    async () => {
-      const id = named.shift() ?? 0;
-      return { first_id: id, last_id: id };
-    },
-  );
+  const published = async () => {
+    const id = named.shift() ?? 0;
+    return { first_id: id, last_id: id };
+  };
+  const target = await openTarget({ publish: published }, ({ url = '' }, response) => {
+    if (url.endsWith('after=1')) response.writeHead(410).end();
+    else response.writeHead(200, STREAM).flushHeaders();
+  });
   const result = await runOn(target, async (t, streams) => {
     vi.spyOn(t.session, 'publishesSlowly', 'get').mockReturnValue(true);
     await publish(t, 1);

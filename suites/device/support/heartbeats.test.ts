@@ -5,7 +5,7 @@ import type { Device } from './check.ts';
 import { publish } from './drive.ts';
 import { awaitHeartbeats, expectHeartbeatsBeside, expectOpenWhileIdle } from './heartbeats.ts';
 import type { Streams } from './streams.ts';
-import { frame, growingLog, openTarget, runOn } from './testing/device.ts';
+import { frame, growingLog, openTarget, runOn, STREAM } from './testing/device.ts';
 
 const watching = (change: Partial<Device>) => async (t: Device, streams: Streams) => {
   const live = await streams.open();
@@ -16,8 +16,8 @@ const watching = (change: Partial<Device>) => async (t: Device, streams: Streams
 it('the watch for heartbeats ends early where little of the run is left', async () => {
   const session = new Session();
   session.others = new Promise(() => {});
-  const target = await openTarget((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': heartbeat\n\n');
+  const target = await openTarget({}, (_request, response) => {
+    response.writeHead(200, STREAM).write(': heartbeat\n\n');
   });
   const result = await runOn(target, watching({ checkTimeLeftMs: () => 0 }), session);
   expect(result).toMatchObject({ outcome: 'not_applicable' });
@@ -31,8 +31,8 @@ it.for([
   const others = Promise.withResolvers<void>();
   const session = new Session();
   session.others = others.promise;
-  const target = await openTarget((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const target = await openTarget({}, (_request, response) => {
+    response.writeHead(200, STREAM);
     let beats = 0;
     const timer = setInterval(() => {
       beats += 1;
@@ -52,8 +52,8 @@ it.for([
   [0, 'fail'],
   [4, 'pass'],
 ] as const)('an idle stream that ends in order after %d heartbeats: %s', async ([heartbeats, outcome]) => {
-  const target = await openTarget((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  const target = await openTarget({}, (_request, response) => {
+    response.writeHead(200, STREAM).flushHeaders();
     setTimeout(() => response.end(), 200 * heartbeats);
   });
   const watch = async (t: Device, streams: Streams) =>
@@ -67,18 +67,14 @@ it.for([
 ] as const)('a replay cut instead of a heartbeat and then answered %i: %s', async ([status, outcome, words]) => {
   const log = growingLog();
   let replays = 0;
-  const target = await openTarget(
-    ({ url = '' }, response) => {
-      const isReplay = url.includes('deployment.removed');
-      if (isReplay) replays += 1;
-      if (replays > 1 && isReplay && status === 410) return void response.writeHead(410).end();
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      if (isReplay) response.write(': heartbeat\n\n', () => response.destroy());
-      else for (let id = 1; id <= log.newest; id += 1) response.write(frame(id));
-    },
-    log.publish,
-    2,
-  );
+  const target = await openTarget({ ...log, retention: 2 }, ({ url = '' }, response) => {
+    const isReplay = url.includes('deployment.removed');
+    if (isReplay) replays += 1;
+    if (replays > 1 && isReplay && status === 410) return void response.writeHead(410).end();
+    response.writeHead(200, STREAM);
+    if (isReplay) response.write(': heartbeat\n\n', () => response.destroy());
+    else for (let id = 1; id <= log.newest; id += 1) response.write(frame(id));
+  });
   const { expected, reason, ...result } = await runOn(target, async (t, streams) => {
     const { last } = await publish(t, 1);
     const opening = { lastEventId: last, types: ['deployment.removed'] };
@@ -92,10 +88,10 @@ it.for([
   ['robot', 'pass', undefined],
   ['types', 'undecided', /^events kept coming/],
 ] as const)('a robot with events of its own that refuses filters (%s): %s', async ([refused, outcome, reason]) => {
-  const target = await openTarget(({ url = '' }, response) => {
+  const target = await openTarget({}, ({ url = '' }, response) => {
     const isFiltered = url.includes('types');
     if (url.includes(refused)) return void response.writeHead(400).end();
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    response.writeHead(200, STREAM).flushHeaders();
     let id = 0;
     // Sends an event with each heartbeat, because a busy machine may delay events and so make the stream quiet.
     const timer = setInterval(() => response.write(`${isFiltered ? '' : frame(++id)}: heartbeat\n\n`), 200);

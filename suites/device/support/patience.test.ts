@@ -2,12 +2,12 @@ import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { recordTimeout } from './check.ts';
 import { CONTENT_TYPE_ODD } from './deviations.ts';
-import { frame, openTarget, runOn } from './testing/device.ts';
+import { frame, openTarget, runOn, STREAM } from './testing/device.ts';
 
 it('a replay is not timed by a later event in its place', async () => {
   const open: ServerResponse[] = [];
-  const target = await openTarget((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  const target = await openTarget({}, (_request, response) => {
+    response.writeHead(200, STREAM).flushHeaders();
     open.push(response);
   });
   const result = await runOn(target, async (t, streams) => {
@@ -24,8 +24,8 @@ it('a replay is not timed by a later event in its place', async () => {
 });
 
 it('running waits end once another check has timed out', async () => {
-  const target = await openTarget((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  const target = await openTarget({}, (_request, response) => {
+    response.writeHead(200, STREAM).flushHeaders();
   });
   const result = await runOn(target, async (t, streams) => {
     const [live, replay] = [await streams.open(), await streams.open({ after: 1n })];
@@ -41,7 +41,7 @@ it('running waits end once another check has timed out', async () => {
 
 it('an odd content type is accepted once an open stream has used it', async () => {
   const type = { 'content-type': 'application/json' };
-  const target = await openTarget((request, response) => {
+  const target = await openTarget({}, (request, response) => {
     response.writeHead(200, type).flushHeaders();
     if (request.url?.includes('after=') === true) response.end();
   });

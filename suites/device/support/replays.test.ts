@@ -1,19 +1,15 @@
 import { expect, it } from 'vitest';
 import { extendStretch, type LogStretch, requireRetained } from './replays.ts';
-import { frame, growingLog, openTarget, runNamed, runOn } from './testing/device.ts';
+import { cursorIn, frame, growingLog, openTarget, replay, runNamed, runOn, STREAM } from './testing/device.ts';
 
 it('the earliest cursor is searched anew when compaction overtakes it', async () => {
   // Compacts ten events between the search for a cursor and the first replay.
   let earliest = 20;
   let served = 0;
-  const target = await openTarget((request, response) => {
-    const after = Number(new URL(request.url ?? '', 'http://device').searchParams.get('after') ?? 0);
-    if (after === earliest - 1 && served++ === 1) earliest += 10;
-    const isGone = after < earliest - 1;
-    response.writeHead(isGone ? 410 : 200, { 'content-type': 'text/event-stream' });
-    for (let id = after + 1; !isGone && id <= 50; id += 1) response.write(frame(id));
-    response.flushHeaders();
-    if (isGone) response.end();
+  const target = await openTarget({}, ({ url }, response) => {
+    if (cursorIn(url) === earliest - 1 && served++ === 1) earliest += 10;
+    if (cursorIn(url) < earliest - 1) response.writeHead(410).end();
+    else replay(response, url, 50);
   });
   const result = await runOn(target, async (t, streams) => {
     const { stream } = await requireRetained(t, streams);
@@ -24,12 +20,10 @@ it('the earliest cursor is searched anew when compaction overtakes it', async ()
 });
 
 it('the earliest cursor is found on a device that refuses cursors beyond the newest event', async () => {
-  const target = await openTarget((request, response) => {
-    const after = Number(new URL(request.url ?? '', 'http://device').searchParams.get('after') ?? 0);
-    if (after < 39 || after > 50) return void response.writeHead(after > 50 ? 400 : 410).end();
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (let id = after + 1; id <= 50; id += 1) response.write(frame(id));
-    response.flushHeaders();
+  const target = await openTarget({}, ({ url }, response) => {
+    const after = cursorIn(url);
+    if (after < 39 || after > 50) response.writeHead(after > 50 ? 400 : 410).end();
+    else replay(response, url, 50);
   });
   const result = await runOn(target, async (t, streams) => {
     const { stream } = await requireRetained(t, streams);
@@ -43,14 +37,11 @@ it.each([
   [2, 'blocked', 0],
 ] as const)('a stream that ends %i times before its first event makes a check %s', async (ends, outcome, events) => {
   let opened = 0;
-  const target = await openTarget(
-    ({ url = '' }, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      if (!url.includes('after=0') || opened++ < ends) return void response.end();
-      for (let id = 1; id <= 3; id += 1) response.write(frame(id));
-    },
-    async () => ({ first_id: 1, last_id: 3 }),
-  );
+  const publish = async () => ({ first_id: 1, last_id: 3 });
+  const target = await openTarget({ publish }, ({ url = '' }, response) => {
+    if (url.includes('after=0') && opened++ >= ends) replay(response, url, 3);
+    else response.writeHead(200, STREAM).end();
+  });
   const stretch: LogStretch = { cursor: 0n, events: [] };
   const result = await runOn(target, (t, streams) => extendStretch(t, streams, stretch, 3));
   expect([result.outcome, stretch.events.length]).toEqual([outcome, events]);
@@ -65,21 +56,18 @@ it.for([
   const log = growingLog();
   const clients = new Set<{ write(text: string): void }>();
   const long = (id: number): string => frame(id).replace('{}', JSON.stringify({ pad: 'x'.repeat(length) }));
-  const target = await openTarget(
-    ({ url = '' }, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-      const after = Number(new URL(url, 'http://device').searchParams.get('after') ?? log.newest);
-      for (let id = after + 1; id <= log.newest; id += 1) response.write(long(id));
-      clients.add(response);
-      response.once('close', () => clients.delete(response));
-    },
-    async (count) => {
-      const range = await log.publish(count);
-      const ids = Array.from({ length: count }, (_, n) => range.first_id + n);
-      const again = ids.slice(-21, -19);
-      for (const client of clients) client.write([...ids, ...again].map(long).join(''));
-      return range;
-    },
-  );
+  const publish = async (count: number) => {
+    const range = await log.publish(count);
+    const ids = Array.from({ length: count }, (_, n) => range.first_id + n);
+    const again = ids.slice(-21, -19);
+    for (const client of clients) client.write([...ids, ...again].map(long).join(''));
+    return range;
+  };
+  const target = await openTarget({ publish }, ({ url }, response) => {
+    response.writeHead(200, STREAM).flushHeaders();
+    for (let id = cursorIn(url, log.newest) + 1; id <= log.newest; id += 1) response.write(long(id));
+    clients.add(response);
+    response.once('close', () => clients.delete(response));
+  });
   expect(await runNamed(target, 'device.events.slow-reader.complete')).toMatchObject(verdict);
 });

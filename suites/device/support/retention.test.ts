@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { publish, readUpTo } from './drive.ts';
 import { mostEvents, requireRoomFor } from './retention.ts';
-import { frame, growingLog, openTarget, runOn } from './testing/device.ts';
+import { cursorIn, growingLog, openTarget, replay, runOn } from './testing/device.ts';
 
 const GONE = 'needs the events from 3 on, and they were compacted away: the log keeps at most 1';
 const DUE = '200 with an event stream for GET /events with after=1';
@@ -16,17 +16,10 @@ it.for([
   ],
 ] as const)('lost events are a finding only where the log should keep them: %j', async ([{ keeps, says }, due]) => {
   const log = growingLog();
-  const target = await openTarget(
-    (request, response) => {
-      const after = Number(new URL(request.url ?? '', 'http://device').searchParams.get('after'));
-      if (after < log.newest - keeps + 1) return void response.writeHead(410).end();
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      for (let id = after + 1; id <= log.newest; id += 1) response.write(frame(id));
-      response.flushHeaders();
-    },
-    log.publish,
-    says,
-  );
+  const target = await openTarget({ ...log, retention: says }, ({ url }, response) => {
+    if (cursorIn(url) < log.newest - keeps + 1) response.writeHead(410).end();
+    else replay(response, url, log.newest);
+  });
   let runs = 0;
   const result = await runOn(target, async (t, streams) => {
     runs += 1;
@@ -38,7 +31,7 @@ it.for([
 });
 
 it('a log of which nothing is known is not said to keep fewer than Infinity', async () => {
-  const target = await openTarget((_, response) => void response.writeHead(404).end());
+  const target = await openTarget({}, (_, response) => void response.writeHead(404).end());
   const result = await runOn(target, async (t) => requireRoomFor(t, 1000));
   expect(result).toMatchObject({
     outcome: 'undecided',

@@ -22,7 +22,7 @@ async function startDevice(capacity: number, { isPool = false, noticedMs = 0 } =
     });
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write('id: 1\nevent: a.b\ndata: {}\n\n');
   };
-  const target = await openTarget((_request, response) => {
+  const target = await openTarget({}, (_request, response) => {
     requests += 1;
     if (served.size < capacity) return serve(response);
     if (!isPool) return void response.writeHead(503).end();

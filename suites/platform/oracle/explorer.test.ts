@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { RESOURCE_KINDS } from '../../../harness/contract/platform/operation.ts';
-import { NEWEST_VERSION, SUPPORTED_VERSIONS } from '../../../harness/contract/versions.ts';
+import { NEWEST_VERSION, SUPPORTED_CODENAMES } from '../../../harness/contract/versions.ts';
 import { Budget } from '../../../harness/runner/explore.ts';
 import type { Requirement } from '../../../harness/runner/types.ts';
 import { Standstill, TooLittleSeen, Violation } from '../../../harness/runner/violation.ts';
@@ -30,8 +30,11 @@ function explorerFor(t: object): Explorer {
   return new Explorer({ ...ABOUT, ...t } as unknown as Platform, 1, budget);
 }
 
-function explorerOf(answer: (ask: Ask) => Answer | Promise<Answer>): Explorer {
-  const ex = explorerFor({ patienceMs: 4000, signal: new AbortController().signal });
+const EVERY_VERSION = { capabilities: new Set(SUPPORTED_CODENAMES), onlineDevice: 'dvc_1' };
+const IMPATIENT = { ...EVERY_VERSION, patienceMs: 400 };
+
+function explorerOf(answer: (ask: Ask) => Answer | Promise<Answer>, t: object = {}): Explorer {
+  const ex = explorerFor({ patienceMs: 4000, signal: new AbortController().signal, ...t });
   ex.send = async (ask) => {
     const { status, json, tookMs = 1 } = await answer(ask);
     const text = json === undefined ? '' : JSON.stringify(json);
@@ -161,8 +164,7 @@ it.each([
     if (method === 'GET') asked += 1;
     const activity_status = asked > 3 ? later : 'archived';
     return { status: 200, json: { object: 'deployment', id: 'dpl_1', activity_status } };
-  });
-  Object.assign(ex, { t: { ...ex.t, patienceMs: 400 } });
+  }, IMPATIENT);
   const writes = new Writes(ex, 'a');
   await staysAt(ex, { writes } as unknown as World, ex.model.made('dpl_1', 'deployment'), 'archived');
   expect([...ex.found.values()].filter(({ what }) => what === 'revived')).toHaveLength(found);
@@ -245,11 +247,9 @@ it.each<[string, (asked: number, isFirst: boolean) => boolean, string[]]>([
     }
     made += 1;
     return { status: 201, json: { object: kind, id: `${kind}_${made}`, ...(body as object) } };
-  });
+  }, IMPATIENT);
   const [schema, release] = [ex.model.made('sch_1', 'config_schema'), ex.model.made('rls_1', 'release')];
   const parts = [{ schema, release, instances: [] }];
-  const t = { ...ex.t, patienceMs: 400 };
-  Object.assign(ex, { t, versions: SUPPORTED_VERSIONS.toReversed() });
   await parents(ex, { writes: new Writes(ex, 'a'), parts, deployments: [] } as unknown as World);
   expect([...ex.found.values()].flatMap(({ what, path }) => (what === 'parent' ? path : []))).toEqual(found);
 });
@@ -374,8 +374,7 @@ it.each<[string, number, string, number | undefined, number, number]>([
     if (isOdd) failed += 1;
     if (isOdd && failed <= times) return { status };
     return { status: 200, json: { code: 'success', round_trip_nanos: 1_000_000 } };
-  });
-  Object.assign(ex, { versions: SUPPORTED_VERSIONS.toReversed(), t: { ...ex.t, onlineDevice: 'dvc_1' } });
+  }, EVERY_VERSION);
   await pings(ex, undefined);
   expect([...ex.found.values()]).toHaveLength(found);
 });
@@ -422,8 +421,7 @@ it.each([
     if (key === 'none') return { status: 401 };
     pinged += 1;
     return { status: 200, json: { code: 'timeout' }, tookMs: (share * nanos) / 1e6 };
-  });
-  Object.assign(ex, { versions: SUPPORTED_VERSIONS.toReversed(), t: { ...ex.t, onlineDevice: 'dvc_1' } });
+  }, EVERY_VERSION);
   await pings(ex, undefined);
   expect([pinged, ex.found.size]).toEqual([due, found]);
 });

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { ResourceKind } from '../../../harness/contract/platform/operation.ts';
 import { NEWEST_VERSION, versionNamed } from '../../../harness/contract/versions.ts';
 import { Draw } from '../../../harness/runner/explore.ts';
 import { decide } from './decides.ts';
+import type { Difference } from './differences.ts';
 import { refusals } from './directed.ts';
 import { changedKey, type Exchange, pathOf, SURELY_WRONG_KEYS, seenIn } from './exchange.ts';
 import { type Explorer, operation } from './explorer.ts';
@@ -30,6 +32,15 @@ function shown(id: string, json: unknown, more: Partial<Exchange> = {}): Exchang
   return { ...answer(200, []), operation: operation(id), key: 'full', headers, json, ...more };
 }
 
+/** Model in which `items` are the whole list of `kind`. */
+function listing(items: readonly { id: string }[], more = {}, kind: ResourceKind = 'device', model = new Model()) {
+  const reference = { items, ids: items.map(({ id }) => id), isWhole: true, total: items.length };
+  Object.assign(model.list(kind), { isStale: false, reference, ...more });
+  return model;
+}
+
+const inWords = (found: readonly Difference[]): string[] => found.map((each) => `${each.what} ${decide(each).level}`);
+
 const TETONS = versionNamed('tetons');
 const pageOf = (data: object[]): object => ({ object: 'list', limit: 10, offset: 0, has_more: false, data });
 
@@ -37,8 +48,7 @@ it('demands no paging, nor items of its kind, and the envelope only as a SHOULD,
   const ids = ['dpl_1'];
   const drifts = (json: unknown) => shown('getDeploymentDrifts', json, { ids, query: [['limit', '7']] });
   expect(judge(new Model(), drifts(pageOf([{ object: 'drift', id: 'drf_1', status: 'new' }])))).toEqual([]);
-  const plain = judge(new Model(), drifts([]));
-  expect(plain.map((each) => `${each.what} ${decide(each).level}`)).toEqual(['envelope SHOULD']);
+  expect(inWords(judge(new Model(), drifts([])))).toEqual(['envelope SHOULD']);
 });
 
 it.each([
@@ -81,8 +91,7 @@ describe('an older version', () => {
   ])('%s', (_, exchange, found) => {
     const model = new Model();
     judge(model, shown('listDevices', pageOf([online, archived])));
-    const reference = { items: [online, archived], ids: ['dvc_1', 'dvc_2'], isWhole: true, total: 2 };
-    Object.assign(model.list('device'), { isStale: false, reference });
+    listing([online, archived], {}, 'device', model);
     judge(model, read(online));
     expect(judge(model, exchange).map(({ what }) => what)).toEqual(found);
   });
@@ -92,14 +101,13 @@ describe('an older version', () => {
     ['lacks no config instance in json', { content: { format: 'json', data: '{}' } }, ['items', 'refused']],
   ])('%s', (_, rest, found) => {
     const model = new Model();
-    const [one, other] = ['cfg_1', 'cfg_2'].map((id) => ({ object: 'config_instance', id, ...rest }));
-    const reference = { items: [one, other], ids: ['cfg_1', 'cfg_2'], isWhole: true, total: 2 };
-    for (const each of [one, other]) judge(model, shown('getConfigInstance', each, { ids: [each?.id ?? ''] }));
+    const both = ['cfg_1', 'cfg_2'].map((id) => ({ object: 'config_instance', id, ...rest }));
+    for (const each of both) judge(model, shown('getConfigInstance', each, { ids: [each.id] }));
     const older = (id: string, json: unknown, more: object) =>
       judge(model, shown(id, json, { version: TETONS, ...more }));
-    older('getConfigInstance', one, { ids: ['cfg_1'] });
+    older('getConfigInstance', both[0], { ids: ['cfg_1'] });
     older('listConfigInstances', pageOf([]), {});
-    Object.assign(model.list('config_instance'), { isStale: false, reference });
+    listing(both, {}, 'config_instance', model);
     const page = older('listConfigInstances', pageOf([{ object: 'config_instance', id: 'cfg_1' }]), {});
     const missing = older('getConfigInstance', {}, { ids: ['cfg_2'], status: 404 });
     expect(
@@ -113,18 +121,15 @@ it.each<[string, string | undefined, string[]]>([
   ['as no filter, where it was seen in another version alone', TETONS, []],
   ['as a filter, where it was seen to take effect', NEWEST_VERSION, ['more MUST', 'count MUST']],
 ])('a page of matching items may treat agent_version %s', (_, provenIn, found) => {
-  const model = new Model();
   const items = ['1.2', '1.2', '1.3'].map((agent_version, at) => ({
     object: 'device',
     id: `dvc_${at}`,
     agent_version,
   }));
-  const reference = { items, ids: items.map(({ id }) => id), isWhole: true, total: 3 };
-  Object.assign(model.list('device'), { isStale: false, reference, filters: new Map([['agent_version', provenIn]]) });
+  const model = listing(items, { filters: new Map([['agent_version', provenIn]]) });
   const page = { object: 'list', limit: 2, offset: 0, has_more: true, total_count: 3, data: items.slice(0, 2) };
   const query = Object.entries({ limit: '2', expand: 'total_count', agent_version: '1.2' });
-  const wrong = judge(model, shown('listDevices', page, { query }));
-  expect(wrong.map((each) => `${each.what} ${decide(each).level}`)).toEqual(found);
+  expect(inWords(judge(model, shown('listDevices', page, { query })))).toEqual(found);
 });
 
 it.each([
@@ -133,16 +138,11 @@ it.each([
   ['has ids of other lengths', 'd 0a c1 e1', 'c1 d', []],
   ['has numbers', '9 10 11 12', '9 10', []],
 ])('a page by id that %s', (_, all, shownIds, found) => {
-  const model = new Model();
-  const [items, data] = [all, shownIds].map((ids) =>
-    ids.split(' ').map((id) => ({ object: 'device', id: `dvc_${id}` })),
-  );
-  const reference = { items, ids: items?.map(({ id }) => id), isWhole: true, total: 4 };
-  Object.assign(model.list('device'), { isStale: false, orders: true, reference });
-  const page = { object: 'list', limit: 2, offset: 1, has_more: true, data };
+  const devices = (ids: string) => ids.split(' ').map((id) => ({ object: 'device', id: `dvc_${id}` }));
+  const model = listing(devices(all), { orders: true });
+  const page = { object: 'list', limit: 2, offset: 1, has_more: true, data: devices(shownIds) };
   const query = Object.entries({ limit: '2', offset: '1', order_by: 'id:asc' });
-  const wrong = judge(model, shown('listDevices', page, { query }));
-  expect(wrong.map((each) => `${each.what} ${decide(each).level}`)).toEqual(found);
+  expect(inWords(judge(model, shown('listDevices', page, { query })))).toEqual(found);
 });
 
 it.each([
@@ -183,16 +183,14 @@ it.each<[string, number, object, string[]]>([
   });
   const known = { value: 'new', seen: seenIn(written), predicted: true };
   model.record('dvc_1', 'device').members.set('name', known);
-  expect(judge(model, written).map((each) => `${each.what} ${decide(each).level}`)).toEqual(found);
+  expect(inWords(judge(model, written))).toEqual(found);
 });
 
 it.each<[string, object, string[]]>([
   ['a word and a number that are ids too', { error: 'auth', code: '1001', status: 1001 }, []],
   ['an item', { error: 'auth', data: [{ id: 'auth' }] }, ['served']],
 ])('a refusal without a key that shows %s', (_, json, found) => {
-  const model = new Model();
-  const reference = { items: [], ids: ['1001', 'auth'], isWhole: true, total: 2 };
-  Object.assign(model.list('device'), { isStale: false, reference });
+  const model = listing([{ id: '1001' }, { id: 'auth' }]);
   const refusal = { key: 'none', status: 401, text: JSON.stringify(json) } as const;
   expect(judge(model, shown('listDevices', json, refusal)).map(({ what }) => what)).toEqual(found);
 });
@@ -244,13 +242,6 @@ it.each<[string, string[], string, string[]]>([
   expect(all.flatMap(({ what, path }) => (what === 'expansion' ? path : []))).toEqual(found);
 });
 
-it('learns nothing from an answer that is not judged', () => {
-  const model = new Model();
-  const read = (more: Partial<Exchange>) =>
-    judge(model, shown('listDevices', pageOf([]), { query: [['name', 'a']], ...more }));
-  expect([...read({ status: 0, json: undefined, isExcused: true }), ...read({})]).toEqual([]);
-});
-
 it.each<[string, string, unknown]>([
   ['json', 'MUST', { format: 'json', data: 'speed: 1\n' }],
   ['yaml', 'SHOULD', { format: 'yaml', data: 'speed: 1\n' }],
@@ -262,37 +253,33 @@ it.each<[string, string, unknown]>([
     shown('getConfigInstance', { object: 'config_instance', id: 'cfg_1', content }, { ids: ['cfg_1'] });
   const known = { value: { format: 'yaml', data: '# rates\nspeed: 1\n' }, predicted: true };
   model.record('cfg_1', 'config_instance').members.set('content', { ...known, seen: seenIn(read({})) });
-  const found = judge(model, read(content));
-  expect(found.map((each) => `${each.what} ${decide(each).level}`)).toEqual([`value ${level}`]);
+  expect(inWords(judge(model, read(content)))).toEqual([`value ${level}`]);
 });
 
-it('takes slots in another order for the same slots', () => {
-  const model = new Model();
-  const read = (...paths: string[]): Exchange => {
-    const instance_slots = paths.map((filepath) => ({ filepath }));
-    return shown('getConfigSchema', { object: 'config_schema', id: 'sch_1', instance_slots }, { ids: ['sch_1'] });
-  };
-  expect([...judge(model, read('/a', '/b')), ...judge(model, read('/b', '/a'))]).toEqual([]);
-  expect(judge(model, read('/a', '/a')).map((each) => `${each.what} ${decide(each).level}`)).toEqual(['value MUST']);
-});
+const read = (kind: 'Device' | 'Group' | 'ConfigSchema', id: string, rest: object, more: Partial<Exchange> = {}) =>
+  shown(`get${kind}`, { object: kind.replace('Config', 'config_').toLowerCase(), id, ...rest }, { ids: [id], ...more });
+const slots = (...paths: string[]): Exchange =>
+  read('ConfigSchema', 'sch_1', { instance_slots: paths.map((filepath) => ({ filepath })) });
+const listed = (name: string, value: string, more: Partial<Exchange> = {}): Exchange =>
+  shown('listDevices', pageOf([]), { query: [[name, value]], ...more });
+const made = (kind: 'Device' | 'Group', day: number): Exchange =>
+  read(kind, '7', { created_at: `2026-05-0${day}T10:00:00Z` });
+const REFUSED = { status: 422, json: {} };
+const NOT_JUDGED = { status: 0, json: undefined, isExcused: true };
 
-it('takes a path that an older version never showed for one that it cannot show', () => {
+it.each<[string, Exchange, Exchange, string[]]>([
+  ['a list after an answer that is not judged', listed('name', 'a', NOT_JUDGED), listed('name', 'a'), []],
+  ['slots in another order', slots('/a', '/b'), slots('/b', '/a'), []],
+  ['other slots', slots('/a', '/b'), slots('/a', '/a'), ['value MUST']],
+  [
+    'no path in an older version that never showed it',
+    read('ConfigSchema', 'sch_1', { instance_filepath: '/a' }, { version: TETONS }),
+    read('ConfigSchema', 'sch_2', {}, { version: TETONS }),
+    [],
+  ],
+  ['the refusal of a value that no record has', listed('id', 'dvc_1'), listed('id', UNKNOWN, REFUSED), []],
+  ['another kind with the same id', made('Device', 6), made('Group', 7), []],
+])('two answers of which the second shows %s', (_, first, second, found) => {
   const model = new Model();
-  const read = (id: string, more: object): Exchange =>
-    shown('getConfigSchema', { object: 'config_schema', id, ...more }, { ids: [id], version: TETONS });
-  const found = [...judge(model, read('sch_1', { instance_filepath: '/a' })), ...judge(model, read('sch_2', {}))];
-  expect(found).toEqual([]);
-});
-
-it('lets a filter refuse a value that no record has', () => {
-  const model = new Model();
-  judge(model, shown('listDevices', pageOf([]), { query: [['id', 'dvc_1']] }));
-  expect(judge(model, shown('listDevices', {}, { query: [['id', UNKNOWN]], status: 422 }))).toEqual([]);
-});
-
-it('tells a device and a group with the same id apart', () => {
-  const model = new Model();
-  const read = (kind: 'Device' | 'Group', created_at: string) =>
-    judge(model, shown(`get${kind}`, { object: kind.toLowerCase(), id: '7', created_at }, { ids: ['7'] }));
-  expect([...read('Device', '2026-05-06T10:00:00Z'), ...read('Group', '2026-05-07T10:00:00Z')]).toEqual([]);
+  expect(inWords([...judge(model, first), ...judge(model, second)])).toEqual(found);
 });

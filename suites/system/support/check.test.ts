@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Recorder } from '../../../harness/client/recorder.ts';
 import { Redactor } from '../../../harness/common/redact.ts';
 import { served } from '../../../harness/common/testing/servers.ts';
@@ -36,19 +36,17 @@ function systemThat(online: () => Promise<void>) {
   return { t, calls };
 }
 
-describe('after a check of an offline device', () => {
-  it('the device is reconnected, even if the check failed', async () => {
-    const { t, calls } = systemThat(async () => {});
-    await whileOffline(t, async () => void calls.push('check'));
-    await expect(whileOffline(t, () => Promise.reject(violation))).rejects.toBe(violation);
-    expect(calls).toEqual(['offline', 'check', 'online', 'offline', 'online']);
-  });
+it('after a check of an offline device, the device is reconnected, even if the check failed', async () => {
+  const { t, calls } = systemThat(async () => {});
+  await whileOffline(t, async () => void calls.push('check'));
+  await expect(whileOffline(t, () => Promise.reject(violation))).rejects.toBe(violation);
+  expect(calls).toEqual(['offline', 'check', 'online', 'offline', 'online']);
+});
 
-  it('a refusing control keeps a violation, and blocks a check without one', async () => {
-    const { t } = systemThat(() => Promise.reject(new Blocked('control refused')));
-    await expect(whileOffline(t, () => Promise.reject(violation))).rejects.toBe(violation);
-    await expect(whileOffline(t, async () => {})).rejects.toThrow('control refused');
-  });
+it('a control that refuses to reconnect a device keeps a violation, and blocks a check without one', async () => {
+  const { t } = systemThat(() => Promise.reject(new Blocked('control refused')));
+  await expect(whileOffline(t, () => Promise.reject(violation))).rejects.toBe(violation);
+  await expect(whileOffline(t, async () => {})).rejects.toThrow('control refused');
 });
 
 async function systemServing(answer: (url: string, response: ServerResponse) => void) {

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
 import { systemClock } from '../../../common/clock.ts';
 import type { Change, Step } from '../../../common/testing/scratch.ts';
 import { referenceBehaviour } from '../../behaviour.ts';
@@ -175,6 +176,13 @@ export function open(directory: string, options: Partial<EventLogOptions> = {}) 
     ...options,
   });
   return { log, stored, notices };
+}
+
+/** Log of a test, which closes it. */
+export function opened(...given: Parameters<typeof open>) {
+  const made = open(...given);
+  onTestFinished(() => made.log.close());
+  return made;
 }
 
 export function openQuietly(directory: string, io: DiskIo, retain: number): EventLog {

@@ -208,12 +208,9 @@ export function syncSetup() {
     if (trouble) throw trouble;
     return overHttp(act);
   };
+  const open = { activity: ['queued', 'deployed'], limit: 1000, offset: 0 };
   const source: DeploymentSource = {
-    list: () =>
-      attempt('list', () => {
-        const activity = ['queued', 'deployed'];
-        return structuredClone(platform.deployments(id, { activity, limit: 1000, offset: 0 }).items);
-      }),
+    list: () => attempt('list', () => structuredClone(platform.deployments(id, open).items)),
     contents: (instances) =>
       attempt('contents', () =>
         instances.map((instance) => {
@@ -221,10 +218,7 @@ export function syncSetup() {
           return platform.content(id, instance.id).data;
         }),
       ),
-    report: (deploymentId, report) =>
-      attempt('report', () => {
-        platform.report(id, deploymentId, report);
-      }),
+    report: (deploymentId, report) => attempt('report', () => void platform.report(id, deploymentId, report)),
   };
   const { signal } = new AbortController();
   const syncer = new Syncer(device, source, time);

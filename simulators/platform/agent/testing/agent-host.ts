@@ -1,19 +1,14 @@
 /** Agent API on real sockets over an in-memory platform, for tests and benches. */
 
-import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
+import { generateKeyPairSync, hash, randomUUID, sign } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { type AgentSideOptions, createAgentSide } from '../index.ts';
 import { MemoryPlatform } from './memory-platform.ts';
 
 export type AgentHost = Awaited<ReturnType<typeof agentHost>>;
 
-export interface AgentHostOptions extends Partial<AgentSideOptions> {
-  platform?: MemoryPlatform;
-  port?: number;
-}
-
 export async function agentHost(
-  options: AgentHostOptions = {},
+  options: Partial<AgentSideOptions> & { platform?: MemoryPlatform; port?: number } = {},
   onRequest: (method: string, path: string) => void = () => {},
 ) {
   const { platform = new MemoryPlatform(options.clock), port = 0, ...rest } = options;
@@ -41,10 +36,12 @@ export async function agentHost(
   };
 }
 
-export interface RobotKey {
-  privateKey: KeyObject;
-  publicPem: string;
-  fingerprint: string;
+export type RobotKey = ReturnType<typeof madeKey>;
+
+function madeKey(bits: number) {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: bits });
+  const fingerprint = hash('sha256', publicKey.export({ type: 'spki', format: 'der' }));
+  return { privateKey, publicPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(), fingerprint };
 }
 
 const made = new Map<string, RobotKey>();
@@ -52,13 +49,7 @@ const made = new Map<string, RobotKey>();
 /** Caches keys by name and size, because generating an RSA key is slow. */
 export function robotKey(name = 'robot', bits = 2048): RobotKey {
   const id = `${name}/${bits}`;
-  const known = made.get(id);
-  if (known) return known;
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: bits });
-  const fingerprint = createHash('sha256')
-    .update(publicKey.export({ type: 'spki', format: 'der' }))
-    .digest('hex');
-  const key = { privateKey, publicPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(), fingerprint };
+  const key = made.get(id) ?? madeKey(bits);
   made.set(id, key);
   return key;
 }

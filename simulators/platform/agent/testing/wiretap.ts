@@ -1,13 +1,13 @@
 /** Proxy between agent and platform that records every exchange and MQTT packet until the test ends. */
 import { createServer, type IncomingMessage } from 'node:http';
 import { connect, createServer as createTcpServer, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { type Packet, parser } from 'mqtt-packet';
 import { jsonOf } from '../../../../harness/common/lenient.ts';
 import { served } from '../../../../harness/common/testing/servers.ts';
 import { AGENT_MESSAGES, agentOperation, strictError } from './agent-operations.ts';
 
 type Exchange = Awaited<ReturnType<typeof relay>>['exchange'];
-
 export type Wiretap = Awaited<ReturnType<typeof wiretap>>;
 
 export async function wiretap(platform: { url: string; mqttUrl: string }) {
@@ -32,9 +32,7 @@ export async function wiretap(platform: { url: string; mqttUrl: string }) {
 
 async function relay(url: string, request: IncomingMessage) {
   const { method = 'GET', url: path = '/', headers } = request;
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const body = Buffer.concat(chunks);
+  const body = await buffer(request);
   const { host, connection, 'content-length': _length, 'transfer-encoding': _encoding, ...passed } = headers;
   const response = await fetch(url + path, {
     method,

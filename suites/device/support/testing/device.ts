@@ -1,19 +1,21 @@
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { Recorder } from '../../../../harness/client/recorder.ts';
 import { defined } from '../../../../harness/common/defined.ts';
 import { Redactor } from '../../../../harness/common/redact.ts';
+import type { ControlInfo } from '../../../../harness/contract/control.ts';
 import { requirement } from '../../../../harness/runner/define.ts';
 import { runCheck } from '../../../../harness/runner/run-check.ts';
 import { Session } from '../../../../harness/runner/session.ts';
 import type { Check, CheckResult } from '../../../../harness/runner/types.ts';
 import { noControl } from '../../../../harness/targets/control/control.ts';
-import { layered } from '../../../../harness/targets/control/layers.ts';
+import { type Layer, layered } from '../../../../harness/targets/control/layers.ts';
 import { openDeviceTarget } from '../../../../harness/targets/open-device.ts';
 import type { DeviceContext, OpenDeviceTarget } from '../../../../harness/targets/opened.ts';
 import { serve } from '../../../../harness/targets/testing/places.ts';
 import { type DeviceChanges, variant } from '../../../../simulators/defects/define-device.ts';
 import { type DeviceBehaviour, referenceBehaviour } from '../../../../simulators/device/behaviour.ts';
+import type { SimulatedDevice } from '../../../../simulators/device/index.ts';
 import { deviceSuite } from '../../index.ts';
 import type { Device } from '../check.ts';
 import { check } from '../section.ts';
@@ -34,8 +36,28 @@ export function growingLog() {
   return Object.assign(log, { publish });
 }
 
+export const STREAM = { 'content-type': 'text/event-stream' };
+
+export const cursorIn = (url = '', otherwise = 0): number =>
+  Number(new URL(url, 'http://device').searchParams.get('after') ?? otherwise);
+
+/** Sends the events after the cursor of `url` up to `newest`, and leaves the stream open. */
+export function replay(response: ServerResponse, url: string | undefined, newest: number): void {
+  response.writeHead(200, STREAM).flushHeaders();
+  for (let id = cursorIn(url) + 1; id <= newest; id += 1) response.write(frame(id));
+}
+
+/** Target of `device` whose control answers with `info`, and to calls as `call` does. */
+export function targetOf(device: SimulatedDevice, info: ControlInfo, call: NonNullable<Layer['call']>) {
+  const control = layered(noControl, { info: async () => info, call });
+  const at = { socket: device.socketPath ?? '', attach: async () => control };
+  return openDeviceTarget({ ...at, redactor: new Redactor(), env: {} });
+}
+
+type Serving = Partial<{ publish: Publish; retention: number; path: string }>;
+
 /** Target that passes only requests for `path` to `answer`, because opening a target sends other requests too. */
-export async function openTarget(answer: RequestListener, publish?: Publish, retention?: number, path = '/events') {
+export async function openTarget({ publish, retention, path = '/events' }: Serving, answer: RequestListener) {
   const url = await serve((request, response) => {
     if (request.method === 'GET' && request.url?.includes(path) === true) answer(request, response);
     else response.writeHead(404).end();
