@@ -20,59 +20,57 @@ async function compared(...words: string[]): Promise<[code: number, text: string
   return [code, text];
 }
 
-describe('muster compare', () => {
-  const id = 'device.events.replay.exclusive';
-  const good = kept('good.json', [sampleResult(), sampleResult({ id })]);
-  const bad = kept('bad.json', [sampleResult(), sampleFailure({ id })], '2026-11-21T00:00:00.000Z');
+const id = 'device.events.replay.exclusive';
+const good = kept('good.json', [sampleResult(), sampleResult({ id })]);
+const bad = kept('bad.json', [sampleResult(), sampleFailure({ id })], '2026-11-21T00:00:00.000Z');
 
-  it('writes a page and JSON', async () => {
-    await compared(good, bad, '--report', `html=${place('c.html')}`, `json=${place('c.json')}`);
-    expect(readFileSync(place('c.html'), 'utf8')).toContain(id);
-    expect(JSON.parse(readFileSync(place('c.json'), 'utf8'))).toMatchObject({
-      verdict: 'COMPARED',
-      exit_code: 0,
-      share: '2 of 2 checks decided by both',
-      entries: [{ label: 'good.json' }, { label: 'bad.json' }],
-      changes: { regressions: [id], behaviour: [] },
-      steps: [{ from: 'good.json', to: 'bad.json', checks: 2, decided_by_both: 2, regressions: [id] }],
-      requirements: [{ id, findings: [null, { actual: 'the first event has id 7' }] }, {}],
-    });
+it('muster compare writes a page and JSON', async () => {
+  await compared(good, bad, '--report', `html=${place('c.html')}`, `json=${place('c.json')}`);
+  expect(readFileSync(place('c.html'), 'utf8')).toContain(id);
+  expect(JSON.parse(readFileSync(place('c.json'), 'utf8'))).toMatchObject({
+    verdict: 'COMPARED',
+    exit_code: 0,
+    share: '2 of 2 checks decided by both',
+    entries: [{ label: 'good.json' }, { label: 'bad.json' }],
+    changes: { regressions: [id], behaviour: [] },
+    steps: [{ from: 'good.json', to: 'bad.json', checks: 2, decided_by_both: 2, regressions: [id] }],
+    requirements: [{ id, findings: [null, { actual: 'the first event has id 7' }] }, {}],
   });
+});
 
-  it('escapes control characters in its JSON', async () => {
-    const raw = kept('raw.json', [sampleResult(), sampleFailure({ id, actual: 'event \u009b2J' })]);
-    const [, text] = await compared(good, raw, '--report', 'json');
-    expect(text).toContain('event \\u009b2J');
-  });
+it('muster compare escapes control characters in its JSON', async () => {
+  const raw = kept('raw.json', [sampleResult(), sampleFailure({ id, actual: 'event \u009b2J' })]);
+  const [, text] = await compared(good, raw, '--report', 'json');
+  expect(text).toContain('event \\u009b2J');
+});
 
-  it('compares the reports of a folder in order of time', async () => {
-    mkdirSync(place('history'));
-    kept('history/b.json', [sampleResult()], '2026-11-01T00:00:00.000Z');
-    kept('history/a.json', [sampleFailure({ id: 'device.events.frame' })], '2026-11-02T00:00:00.000Z');
-    writeFileSync(place('history/notes.json'), '{"mine": true}');
-    const [code, text] = await compared(place('history'), '--gate', 'regressions');
-    expect(code).toBe(1);
-    expect(text).toContain('2 reports');
-  });
+it('muster compare compares the reports of a folder in order of time', async () => {
+  mkdirSync(place('history'));
+  kept('history/b.json', [sampleResult()], '2026-11-01T00:00:00.000Z');
+  kept('history/a.json', [sampleFailure({ id: 'device.events.frame' })], '2026-11-02T00:00:00.000Z');
+  writeFileSync(place('history/notes.json'), '{"mine": true}');
+  const [code, text] = await compared(place('history'), '--gate', 'regressions');
+  expect(code).toBe(1);
+  expect(text).toContain('2 reports');
+});
 
-  it('compares a certificate with a report, choices included', async () => {
-    const key = place('key.pem');
-    generateKey(key);
-    const observed = [{ name: 'body of a 410', value: 'empty' }];
-    certificateIssuer(place('c.cert.json'), key).issue(sampleReport([sampleResult({ observed })], { complete: true }));
-    const other = kept('other.json', [sampleResult({ observed: [{ name: 'body of a 410', value: 'text' }] })]);
-    const [code, text] = await compared(place('c.cert.json'), other, '--gate', 'behaviour');
-    expect([code, text]).toEqual([1, expect.stringMatching(/\(certificate\)[\s\S]*body of a 410[\s\S]*CHANGED/)]);
-  });
+it('muster compare compares a certificate with a report, choices included', async () => {
+  const key = place('key.pem');
+  generateKey(key);
+  const observed = [{ name: 'body of a 410', value: 'empty' }];
+  certificateIssuer(place('c.cert.json'), key).issue(sampleReport([sampleResult({ observed })], { complete: true }));
+  const other = kept('other.json', [sampleResult({ observed: [{ name: 'body of a 410', value: 'text' }] })]);
+  const [code, text] = await compared(place('c.cert.json'), other, '--gate', 'behaviour');
+  expect([code, text]).toEqual([1, expect.stringMatching(/\(certificate\)[\s\S]*body of a 410[\s\S]*CHANGED/)]);
+});
 
-  it.each([
-    [[good], /only one report: give two or more/],
-    [[good, place('none.json')], /none\.json: cannot be read/],
-    [[good, good, '--report', 'junit'], /--report junit: accepted are pretty, html, json/],
-    [[good, place(), '--report', 'html='], /the file after = is missing/],
-  ])('refuses %j', async (words, message) => {
-    expect(await refusal(['compare', ...words])).toMatch(message);
-  });
+it.each([
+  [[good], /only one report: give two or more/],
+  [[good, place('none.json')], /none\.json: cannot be read/],
+  [[good, good, '--report', 'junit'], /--report junit: accepted are pretty, html, json/],
+  [[good, place(), '--report', 'html='], /the file after = is missing/],
+])('muster compare refuses %j', async (words, message) => {
+  expect(await refusal(['compare', ...words])).toMatch(message);
 });
 
 describe('muster compare with results of a fleet', () => {

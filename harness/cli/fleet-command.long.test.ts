@@ -85,15 +85,13 @@ describe('muster fleet', { timeout: 60_000 }, () => {
   });
 });
 
-describe('--shard auto', () => {
-  it('takes index and count from the job', () => {
-    expect(shardFrom('auto', { JOB_COMPLETION_INDEX: '0', MUSTER_SHARDS: '3' })).toEqual({ index: 1, count: 3 });
-    expect(shardFrom('2/8', {})).toEqual({ index: 2, count: 8 });
-    expect(shardFrom(undefined, {})).toBeUndefined();
-  });
+it('--shard auto takes index and count from the job', () => {
+  expect(shardFrom('auto', { JOB_COMPLETION_INDEX: '0', MUSTER_SHARDS: '3' })).toEqual({ index: 1, count: 3 });
+  expect(shardFrom('2/8', {})).toEqual({ index: 2, count: 8 });
+  expect(shardFrom(undefined, {})).toBeUndefined();
+});
 
-  const beyond = { JOB_COMPLETION_INDEX: '3', MUSTER_SHARDS: '3' };
-  it.each<NodeJS.ProcessEnv>([{}, beyond, { JOB_COMPLETION_INDEX: '0' }])('refuses %j', (env) => {
-    expect(() => shardFrom('auto', env)).toThrow(/needs JOB_COMPLETION_INDEX from 0 and MUSTER_SHARDS above it/);
-  });
+const beyond = { JOB_COMPLETION_INDEX: '3', MUSTER_SHARDS: '3' };
+it.each<NodeJS.ProcessEnv>([{}, beyond, { JOB_COMPLETION_INDEX: '0' }])('--shard auto refuses %j', (env) => {
+  expect(() => shardFrom('auto', env)).toThrow(/needs JOB_COMPLETION_INDEX from 0 and MUSTER_SHARDS above it/);
 });

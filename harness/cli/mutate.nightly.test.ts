@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { describe, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { eventually, useScratch } from '../../simulators/common/testing/scratch.ts';
 import { simulatePlatform } from '../../simulators/platform/index.ts';
 import type { MutationReport, MutationState } from '../reports/mutation/report.ts';
@@ -82,39 +82,38 @@ test('tests that hang are ended with their child processes and count as timed ou
   expect(commandOf(readFileSync(pid, 'utf8').trim())).not.toContain('sleep');
 });
 
-describe('a run', () => {
-  test('prepares each server with --setup through the control API, and masks the control token', async () => {
-    const setup = 'curl -fsS --unix-socket "$MUSTER_CONTROL_SOCKET" http://x/events -d \'{"count":30}\' > /dev/null';
-    const caught = '{ echo "caught by $MUSTER_CONTROL_TOKEN"; false; }';
-    const line = `curl -s -m 2 "$MUSTER_URL/events?after=0" | grep -q "^id: 36" || ${caught}`;
-    const run = await mutate(device(line, ['replay-limited'], '--setup', setup));
-    expect(run.report.first_run.passed).toBe(true);
-    expect(run.in('killed')).toEqual(['replay-limited']);
-    expect(run.report.subjects[0]?.wrote).toBe('caught by ***');
-  });
-
-  test('that fails leaves the baseline unchanged and masks every secret', async () => {
-    const [baseline, file] = [join(folder.path, 'baseline.yaml'), join(folder.path, 'r.json')];
-    const line = 'env | grep -e _TOKEN= -e ^MUSTER; exit 1';
-    const more = ['--baseline', baseline, '--update-baseline', '--report', `mutation=${file}`];
-    const env = { DEPLOY_TOKEN: 'k7Q2-xW9z_Bf4vN8', MUSTER_SOCKET: '/other/agent.sock' };
-    const { report, stderr } = await mutate(platform(line, ['key-*'], ...more), env);
-    expect(stderr).toContain('is left as it was');
-    expect(existsSync(baseline)).toBe(false);
-    for (const name of ['DEPLOY_TOKEN', 'MUSTER_PLATFORM_KEY']) expect(report.first_run.wrote).toContain(`${name}=***`);
-    expect(report.first_run.wrote).not.toContain('MUSTER_SOCKET');
-    for (const text of [JSON.stringify(report), readFileSync(file, 'utf8')]) expect(text).not.toContain('key_mutate_');
-  });
+test('a run prepares each server with --setup through the control API, and masks the control token', async () => {
+  const setup = 'curl -fsS --unix-socket "$MUSTER_CONTROL_SOCKET" http://x/events -d \'{"count":30}\' > /dev/null';
+  const caught = '{ echo "caught by $MUSTER_CONTROL_TOKEN"; false; }';
+  const line = `curl -s -m 2 "$MUSTER_URL/events?after=0" | grep -q "^id: 36" || ${caught}`;
+  const run = await mutate(device(line, ['replay-limited'], '--setup', setup));
+  expect(run.report.first_run.passed).toBe(true);
+  expect(run.in('killed')).toEqual(['replay-limited']);
+  expect(run.report.subjects[0]?.wrote).toBe('caught by ***');
 });
 
-describe('mutate system', () => {
-  const SYSTEM = program('system-tests.mjs');
-  const system = (words: readonly string[], env: Record<string, string>) => mutate(words, env, 'system');
+test('a run that fails leaves the baseline unchanged and masks every secret', async () => {
+  const [baseline, file] = [join(folder.path, 'baseline.yaml'), join(folder.path, 'r.json')];
+  const line = 'env | grep -e _TOKEN= -e ^MUSTER; exit 1';
+  const more = ['--baseline', baseline, '--update-baseline', '--report', `mutation=${file}`];
+  const env = { DEPLOY_TOKEN: 'k7Q2-xW9z_Bf4vN8', MUSTER_SOCKET: '/other/agent.sock' };
+  const { report, stderr } = await mutate(platform(line, ['key-*'], ...more), env);
+  expect(stderr).toContain('is left as it was');
+  expect(existsSync(baseline)).toBe(false);
+  for (const name of ['DEPLOY_TOKEN', 'MUSTER_PLATFORM_KEY']) expect(report.first_run.wrote).toContain(`${name}=***`);
+  expect(report.first_run.wrote).not.toContain('MUSTER_SOCKET');
+  for (const text of [JSON.stringify(report), readFileSync(file, 'utf8')]) expect(text).not.toContain('key_mutate_');
+});
 
-  test.each([
-    ['', [], ['deaf-after-reconnect']],
-    ['ping,failed', ['pings-slowly', 'pings-unanswered'], ['deaf-after-reconnect', 'failure-as-success']],
-  ])('judges tests of a platform by robots with defects, without the tests %j', async (holes, neverAsked, survived) => {
+const SYSTEM = program('system-tests.mjs');
+const system = (words: readonly string[], env: Record<string, string>) => mutate(words, env, 'system');
+
+test.each([
+  ['', [], ['deaf-after-reconnect']],
+  ['ping,failed', ['pings-slowly', 'pings-unanswered'], ['deaf-after-reconnect', 'failure-as-success']],
+])(
+  'mutate system judges tests of a platform by robots with defects, without the tests %j',
+  async (holes, neverAsked, survived) => {
     await using platform = await simulatePlatform({ devices: 2 });
     const at = ['--url', platform.url, '--agent-url', platform.agentUrl, '--mqtt', platform.mqttUrl ?? ''];
     const env = { MUSTER_API_KEY: platform.apiKey, LEAVE_OUT: holes };
@@ -124,36 +123,36 @@ describe('mutate system', () => {
     expect(run.in('never_asked')).toEqual(neverAsked);
     expect(run.in('brittle')).toEqual(holes === '' ? ['retries-for-ever'] : []);
     expect(JSON.stringify(report)).not.toContain(platform.apiKey);
-  });
+  },
+);
 
-  test('judges tests that start an agent by a platform with defects', async () => {
-    const agent = `'${process.execPath}' '${MAIN}' simulate device --socket "$D/s" --dir "$D/r" --uplink agent`;
-    const line = [
-      `D=$(mktemp -d); trap 'kill $!; rm -rf "$D"' EXIT`,
-      `${agent} --platform "$MUSTER_PLATFORM_URL" --mqtt "$MUSTER_MQTT_URL" > "$D/ready" 2> /dev/null &`,
-      `for i in $(seq 100); do`,
-      `  ID=$(curl -s --unix-socket "$D/s" http://x/v0.2/device | grep -o 'dvc_[a-z0-9]*' | head -1)`,
-      `  curl -s -H "x-api-key: $MUSTER_PLATFORM_KEY" -H "service-version: $MUSTER_PLATFORM_VERSION" \\`,
-      `    "$MUSTER_URL/devices/$ID" | grep -q '"status":"online"' && break; sleep 0.2; done`,
-      `MUSTER_PLATFORM_URL=$MUSTER_URL MUSTER_DEVICE_ID=$ID LEAVE_OUT=failed ${SYSTEM}`,
-    ].join('\n');
-    const names = ['sync-not-requested', 'reports-dropped', 'replaced-stays-deployed', 'drift-when-deployed'];
-    // Allows 60 s, because the tests must end for a defect to count as killed, and they await a missing report for 8 s.
-    const words = ['--api', 'platform', '--command', line, '--only', ...names, '--test-timeout', '60s'];
-    const { report, ...run } = await system(words, {});
-    expect(report.first_run, report.first_run.wrote).toMatchObject({ passed: true });
-    expect(run.in('killed')).toEqual(['reports-dropped', 'sync-not-requested']);
-    expect(run.in('brittle')).toEqual([]);
-  });
+test('mutate system judges tests that start an agent by a platform with defects', async () => {
+  const agent = `'${process.execPath}' '${MAIN}' simulate device --socket "$D/s" --dir "$D/r" --uplink agent`;
+  const line = [
+    `D=$(mktemp -d); trap 'kill $!; rm -rf "$D"' EXIT`,
+    `${agent} --platform "$MUSTER_PLATFORM_URL" --mqtt "$MUSTER_MQTT_URL" > "$D/ready" 2> /dev/null &`,
+    `for i in $(seq 100); do`,
+    `  ID=$(curl -s --unix-socket "$D/s" http://x/v0.2/device | grep -o 'dvc_[a-z0-9]*' | head -1)`,
+    `  curl -s -H "x-api-key: $MUSTER_PLATFORM_KEY" -H "service-version: $MUSTER_PLATFORM_VERSION" \\`,
+    `    "$MUSTER_URL/devices/$ID" | grep -q '"status":"online"' && break; sleep 0.2; done`,
+    `MUSTER_PLATFORM_URL=$MUSTER_URL MUSTER_DEVICE_ID=$ID LEAVE_OUT=failed ${SYSTEM}`,
+  ].join('\n');
+  const names = ['sync-not-requested', 'reports-dropped', 'replaced-stays-deployed', 'drift-when-deployed'];
+  // Allows 60 s, because the tests must end for a defect to count as killed, and they await a missing report for 8 s.
+  const words = ['--api', 'platform', '--command', line, '--only', ...names, '--test-timeout', '60s'];
+  const { report, ...run } = await system(words, {});
+  expect(report.first_run, report.first_run.wrote).toMatchObject({ passed: true });
+  expect(run.in('killed')).toEqual(['reports-dropped', 'sync-not-requested']);
+  expect(run.in('brittle')).toEqual([]);
+});
 
-  test('ends on an interrupt while a robot cannot enrol, and leaves no files', async () => {
-    await using platform = await simulatePlatform({ devices: 1 });
-    const words = typed`mutate system --api agent --url ${platform.url} --agent-url http://127.0.0.1:1 --command true`;
-    await using running = new Running(words, { env: { MUSTER_API_KEY: platform.apiKey, TMPDIR: folder.path } });
-    const sockets = () => readdirSync(folder.path).filter((name) => existsSync(join(folder.path, name, 'agent.sock')));
-    await eventually(() => expect(sockets()).not.toEqual([]));
-    const { code, stderr } = await running.stop('SIGINT');
-    expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringContaining('interrupted before') });
-    expect(readdirSync(folder.path)).toEqual([]);
-  });
+test('mutate system ends on an interrupt while a robot cannot enrol, and leaves no files', async () => {
+  await using platform = await simulatePlatform({ devices: 1 });
+  const words = typed`mutate system --api agent --url ${platform.url} --agent-url http://127.0.0.1:1 --command true`;
+  await using running = new Running(words, { env: { MUSTER_API_KEY: platform.apiKey, TMPDIR: folder.path } });
+  const sockets = () => readdirSync(folder.path).filter((name) => existsSync(join(folder.path, name, 'agent.sock')));
+  await eventually(() => expect(sockets()).not.toEqual([]));
+  const { code, stderr } = await running.stop('SIGINT');
+  expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringContaining('interrupted before') });
+  expect(readdirSync(folder.path)).toEqual([]);
 });

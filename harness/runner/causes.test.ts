@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { expect, it, test } from 'vitest';
 import { sampleExchange } from '../reports/testing/samples.ts';
 import { comparableText, groupByCause, leadsFirst } from './causes.ts';
 import type { CheckResult } from './types.ts';
@@ -35,60 +35,58 @@ const asked = (path: string): Pick<CheckResult, 'exchanges'> => ({
   exchanges: [sampleExchange({ url: `http://localhost/v0.2${path}` })],
 });
 
-describe('findings of one cause', () => {
-  it('include those of all checks that rest on a failed one, in any order', () => {
-    const found = groups({ id: 'c', premises: ['b'] }, { id: 'b', premises: ['a'], outcome: 'pass' }, { id: 'a' });
-    expect(found).toEqual(['c <- a', 'b', 'a']);
-  });
+it('findings of one cause include those of all checks that rest on a failed one, in any order', () => {
+  const found = groups({ id: 'c', premises: ['b'] }, { id: 'b', premises: ['a'], outcome: 'pass' }, { id: 'a' });
+  expect(found).toEqual(['c <- a', 'b', 'a']);
+});
 
-  it('include those of one requirement, led by the MUST', () => {
-    const found = groups({ id: 'w', requirement_id: 'x', ...WARNS }, { id: 'x' }, { id: 'y', premises: ['x'] });
-    expect(found).toEqual(['w <- x', 'x', 'y <- x']);
-  });
+it('findings of one cause include those of one requirement, led by the MUST', () => {
+  const found = groups({ id: 'w', requirement_id: 'x', ...WARNS }, { id: 'x' }, { id: 'y', premises: ['x'] });
+  expect(found).toEqual(['w <- x', 'x', 'y <- x']);
+});
 
-  it('include those resting on a requirement, when the check named like it fails', () => {
-    const blackBox = { id: 'x.black-box', requirement_id: 'x', outcome: 'pass' } as const;
-    const rests = { id: 'y', premises: ['x.black-box'] };
-    expect(groups({ id: 'x' }, blackBox, rests)).toEqual(['x', 'x.black-box', 'y <- x']);
-    expect(groups({ id: 'x.whole', requirement_id: 'x' }, blackBox, rests)).toEqual(['x.whole', 'x.black-box', 'y']);
-  });
+it('findings of one cause include those resting on a requirement, when the check named like it fails', () => {
+  const blackBox = { id: 'x.black-box', requirement_id: 'x', outcome: 'pass' } as const;
+  const rests = { id: 'y', premises: ['x.black-box'] };
+  expect(groups({ id: 'x' }, blackBox, rests)).toEqual(['x', 'x.black-box', 'y <- x']);
+  expect(groups({ id: 'x.whole', requirement_id: 'x' }, blackBox, rests)).toEqual(['x.whole', 'x.black-box', 'y']);
+});
 
-  it('are led by the check named like its requirement, even with more premises', () => {
-    const found = groups({ id: 'x', premises: ['p'] }, { id: 'w', requirement_id: 'x' }, { id: 'p', outcome: 'pass' });
-    expect(found).toEqual(['x', 'w <- x', 'p']);
-  });
+it('findings of one cause are led by the check named like its requirement, even with more premises', () => {
+  const found = groups({ id: 'x', premises: ['p'] }, { id: 'w', requirement_id: 'x' }, { id: 'p', outcome: 'pass' });
+  expect(found).toEqual(['x', 'w <- x', 'p']);
+});
 
-  it('share one wrong answer to one request, apart from numbers', () => {
-    const expected = (id: number): string => `the events [${id}, ${id + 1}] for GET /events with after=${id}`;
-    const found = groups(
-      { id: 'a', expected: expected(7), actual: '[8]', ...asked('/events?after=7') },
-      { id: 'b', expected: expected(20), actual: '[20, 21, 22]', ...asked('/events?after=20') },
-      { id: 'c', expected: expected(7), actual: '[8]', ...asked('/deployments/current') },
-    );
-    expect(found).toEqual(['a', 'b <- a', 'c']);
-  });
+it('findings of one cause share one wrong answer to one request, apart from numbers', () => {
+  const expected = (id: number): string => `the events [${id}, ${id + 1}] for GET /events with after=${id}`;
+  const found = groups(
+    { id: 'a', expected: expected(7), actual: '[8]', ...asked('/events?after=7') },
+    { id: 'b', expected: expected(20), actual: '[20, 21, 22]', ...asked('/events?after=20') },
+    { id: 'c', expected: expected(7), actual: '[8]', ...asked('/deployments/current') },
+  );
+  expect(found).toEqual(['a', 'b <- a', 'c']);
+});
 
-  it('exclude different findings, even for the same request', () => {
-    const found = groups(
-      { id: 'a', ...asked('/events') },
-      { id: 'b', premises: ['d'], ...asked('/events') },
-      { id: 'c', expected: 'no charset', actual: '404', ...asked('/events') },
-      { id: 'd', outcome: 'pass' },
-    );
-    expect(found).toEqual(['a', 'b', 'c', 'd']);
-  });
+it('findings of one cause exclude different findings, even for the same request', () => {
+  const found = groups(
+    { id: 'a', ...asked('/events') },
+    { id: 'b', premises: ['d'], ...asked('/events') },
+    { id: 'c', expected: 'no charset', actual: '404', ...asked('/events') },
+    { id: 'd', outcome: 'pass' },
+  );
+  expect(found).toEqual(['a', 'b', 'c', 'd']);
+});
 
-  it('do not follow from a premise that only warned', () => {
-    expect(groups({ id: 'a', ...WARNS }, { id: 'b', premises: ['a'] })).toEqual(['a', 'b']);
-  });
+it('findings of one cause do not follow from a premise that only warned', () => {
+  expect(groups({ id: 'a', ...WARNS }, { id: 'b', premises: ['a'] })).toEqual(['a', 'b']);
+});
 
-  it('exclude passed, blocked, inapplicable and known results', () => {
-    const outcomes = ['pass', 'blocked', 'not_applicable', 'known'] as const;
-    const given = outcomes.map((outcome) => result({ id: outcome, outcome, requirement_id: 'same' }));
-    expect(groupByCause([...given, result({ id: 'a', requirement_id: 'same' })], [])).not.toContainEqual(
-      expect.objectContaining({ consequence_of: expect.anything() }),
-    );
-  });
+it('findings of one cause exclude passed, blocked, inapplicable and known results', () => {
+  const outcomes = ['pass', 'blocked', 'not_applicable', 'known'] as const;
+  const given = outcomes.map((outcome) => result({ id: outcome, outcome, requirement_id: 'same' }));
+  expect(groupByCause([...given, result({ id: 'a', requirement_id: 'same' })], [])).not.toContainEqual(
+    expect.objectContaining({ consequence_of: expect.anything() }),
+  );
 });
 
 const first = (...given: Given[]): string[] => leadsFirst(given.map(result)).map(({ id }) => id);

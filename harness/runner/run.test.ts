@@ -1,59 +1,57 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { NoAnswer, Unfinished, Unreachable } from '../client/errors.ts';
 import type { Recorder } from '../client/recorder.ts';
 import { declared, one, run } from './testing/checks.ts';
 import type { Check, CheckResult } from './types.ts';
 import { Blocked } from './violation.ts';
 
-describe('outcomes', () => {
-  const throwing = (error: Error) => (): never => {
-    throw error;
+const throwing = (error: Error) => (): never => {
+  throw error;
+};
+it.each([
+  ['closed on us', new NoAnswer('GET /: closed'), 'fail'],
+  ['refused', new Unreachable('GET /: refused'), 'blocked'],
+  ['larger than Muster reads', new Unfinished('GET /: a body larger than 16 MiB'), 'blocked'],
+])('outcomes of a connection that is %s', async (_, error, expected) => {
+  expect((await run([one(throwing(error))])).checks[0]?.outcome).toBe(expected);
+});
+
+const tooMany = Object.assign(new Error('EMFILE: too many open files, open x'), { code: 'EMFILE' });
+it.each([
+  ['trouble of its own', new TypeError('no function'), true, 'a fault in Muster: TypeError', 3],
+  ['a limit of this machine', new Error('cannot read', { cause: tooMany }), undefined, 'raise `ulimit -n`', 2],
+])('outcomes are blocked by %s, with the reason', async (_, error, fault, reason, code) => {
+  const report = await run([one(throwing(error))]);
+  expect(report.checks).toMatchObject([{ outcome: 'blocked', reason: expect.stringContaining(reason) }]);
+  expect(report.checks[0]?.fault).toBe(fault);
+  expect(report.exit_code).toBe(code);
+});
+
+it.each([
+  [0, 2],
+  [1, 0],
+])('outcomes of a watch with %i answers of the server give exit code %i', async (answers, code) => {
+  const watched = { connections: 1, exchanges: 1, events: 0, gaps: [], began: Date.now(), answers };
+  expect((await run([one(async () => {})], { watched })).exit_code).toBe(code);
+});
+
+it('outcomes are blocked when control fails midway, with the exchanges before it', async () => {
+  class ControlFailed extends Blocked {}
+  const context = (recorder: Recorder): object => {
+    recorder.add({ method: 'GET', url: 'http://x/', request_headers: {}, duration_ms: 0, curl: 'curl x' });
+    return {};
   };
-  it.each([
-    ['closed on us', new NoAnswer('GET /: closed'), 'fail'],
-    ['refused', new Unreachable('GET /: refused'), 'blocked'],
-    ['larger than Muster reads', new Unfinished('GET /: a body larger than 16 MiB'), 'blocked'],
-  ])('of a connection that is %s', async (_, error, expected) => {
-    expect((await run([one(throwing(error))])).checks[0]?.outcome).toBe(expected);
+  const check = one(async (tools) => {
+    tools.should(false, { expected: 'a', actual: 'b' });
+    throw new ControlFailed('control: POST /publish answered 500');
   });
-
-  const tooMany = Object.assign(new Error('EMFILE: too many open files, open x'), { code: 'EMFILE' });
-  it.each([
-    ['trouble of its own', new TypeError('no function'), true, 'a fault in Muster: TypeError', 3],
-    ['a limit of this machine', new Error('cannot read', { cause: tooMany }), undefined, 'raise `ulimit -n`', 2],
-  ])('are blocked by %s, with the reason', async (_, error, fault, reason, code) => {
-    const report = await run([one(throwing(error))]);
-    expect(report.checks).toMatchObject([{ outcome: 'blocked', reason: expect.stringContaining(reason) }]);
-    expect(report.checks[0]?.fault).toBe(fault);
-    expect(report.exit_code).toBe(code);
-  });
-
-  it.each([
-    [0, 2],
-    [1, 0],
-  ])('of a watch with %i answers of the server give exit code %i', async (answers, code) => {
-    const watched = { connections: 1, exchanges: 1, events: 0, gaps: [], began: Date.now(), answers };
-    expect((await run([one(async () => {})], { watched })).exit_code).toBe(code);
-  });
-
-  it('are blocked when control fails midway, with the exchanges before it', async () => {
-    class ControlFailed extends Blocked {}
-    const context = (recorder: Recorder): object => {
-      recorder.add({ method: 'GET', url: 'http://x/', request_headers: {}, duration_ms: 0, curl: 'curl x' });
-      return {};
-    };
-    const check = one(async (tools) => {
-      tools.should(false, { expected: 'a', actual: 'b' });
-      throw new ControlFailed('control: POST /publish answered 500');
-    });
-    const report = await run([check, one(async () => {}, 'SHOULD')], { context });
-    expect(report.checks).toMatchObject([
-      { outcome: 'blocked', reason: 'control: POST /publish answered 500', curl: 'curl x' },
-      { outcome: 'pass' },
-    ]);
-    expect(report.checks[0]?.observations).toHaveLength(1);
-    expect(report).toMatchObject({ exit_code: 2, complete: false });
-  });
+  const report = await run([check, one(async () => {}, 'SHOULD')], { context });
+  expect(report.checks).toMatchObject([
+    { outcome: 'blocked', reason: 'control: POST /publish answered 500', curl: 'curl x' },
+    { outcome: 'pass' },
+  ]);
+  expect(report.checks[0]?.observations).toHaveLength(1);
+  expect(report).toMatchObject({ exit_code: 2, complete: false });
 });
 
 const fails = one(async (context) => context.must(false, { expected: 'a', actual: 'b' }));

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Session, throttled, throttledPauseMs } from './session.ts';
 import { WAIT_POLICIES, Waits } from './waits.ts';
 
@@ -75,89 +75,87 @@ it('a wait for an effect is shorter after any timeout or many quick ones, and fi
   expect(slow.within('archived', PATIENCE)).toBe(PATIENCE / 8);
 });
 
-describe('the pace of a target', () => {
-  it('limits nothing while it is unknown or quick', () => {
-    const session = new Session();
-    expect([session.rounds(3), session.isSlow()]).toEqual([3, false]);
-    session.took('event', 2);
-    expect([session.rounds(3), session.isSlow()]).toEqual([3, false]);
-    expect(session.whyTooMuch('event', 2000, Number.POSITIVE_INFINITY)).toBeUndefined();
-  });
+it('the pace of a target limits nothing while it is unknown or quick', () => {
+  const session = new Session();
+  expect([session.rounds(3), session.isSlow()]).toEqual([3, false]);
+  session.took('event', 2);
+  expect([session.rounds(3), session.isSlow()]).toEqual([3, false]);
+  expect(session.whyTooMuch('event', 2000, Number.POSITIVE_INFINITY)).toBeUndefined();
+});
 
-  it('is slow only when each of the last few answers was slow', () => {
-    const session = new Session();
-    for (const ms of [3, 4000, 5]) session.took('answer', ms);
-    expect(session.isSlow()).toBe(false);
-    for (let count = 0; count < 5; count += 1) session.took('answer', 300);
-    expect([session.isSlow(), session.isSlow('event'), session.rounds(3)]).toEqual([true, false, 1]);
-  });
+it('the pace of a target is slow only when each of the last few answers was slow', () => {
+  const session = new Session();
+  for (const ms of [3, 4000, 5]) session.took('answer', ms);
+  expect(session.isSlow()).toBe(false);
+  for (let count = 0; count < 5; count += 1) session.took('answer', 300);
+  expect([session.isSlow(), session.isSlow('event'), session.rounds(3)]).toEqual([true, false, 1]);
+});
 
-  it('is slow to publish when the median of the last few is slow', () => {
-    const session = new Session();
-    expect(session.publishesSlowly).toBe(false);
-    for (const ms of [5, 1000, 1000]) session.took('publish', ms);
-    expect(session.publishesSlowly).toBe(true);
-    for (const ms of [5, 5, 5]) session.took('publish', ms);
-    expect(session.publishesSlowly).toBe(false);
-  });
+it('the pace of a target is slow to publish when the median of the last few is slow', () => {
+  const session = new Session();
+  expect(session.publishesSlowly).toBe(false);
+  for (const ms of [5, 1000, 1000]) session.took('publish', ms);
+  expect(session.publishesSlowly).toBe(true);
+  for (const ms of [5, 5, 5]) session.took('publish', ms);
+  expect(session.publishesSlowly).toBe(false);
+});
 
-  it('of publishing is slow once two recent publishes were slow', () => {
-    const session = new Session();
-    for (const ms of [100, 1000, 100, 100, 100, 100, 100, 100]) session.took('publish', ms);
-    expect(session.isSlow('publish')).toBe(false);
-    for (const ms of [900, 100, 100, 100, 100, 100]) session.took('publish', ms);
-    expect([session.isSlow('publish'), session.typicalMs('publish')]).toEqual([true, 900]);
-    expect(session.whyTooMuch('publish', 300, 600_000)).toBeUndefined();
-    expect(session.whyTooMuch('publish', 2001, 600_000)).toContain('and 600 s of --max-time are left');
-  });
+it('the pace of a target of publishing is slow once two recent publishes were slow', () => {
+  const session = new Session();
+  for (const ms of [100, 1000, 100, 100, 100, 100, 100, 100]) session.took('publish', ms);
+  expect(session.isSlow('publish')).toBe(false);
+  for (const ms of [900, 100, 100, 100, 100, 100]) session.took('publish', ms);
+  expect([session.isSlow('publish'), session.typicalMs('publish')]).toEqual([true, 900]);
+  expect(session.whyTooMuch('publish', 300, 600_000)).toBeUndefined();
+  expect(session.whyTooMuch('publish', 2001, 600_000)).toContain('and 600 s of --max-time are left');
+});
 
-  it('follows the last batch for many events, and single events for a few', () => {
-    const session = new Session();
-    session.took('publish', 400, 9);
-    expect([session.knowsBatches, session.typicalMs('publish')]).toEqual([false, 400]);
-    session.took('publish', 30, 10);
-    for (const ms of [900, 800, 700, 600]) session.took('publish', ms);
-    expect([session.knowsBatches, session.typicalMs('publish')]).toEqual([true, 30]);
-    for (let count = 0; count < 5; count += 1) session.took('publish', 1000);
-    expect(session.whyTooMuch('publish', 10, 9000)).toContain('10 events at 1 s each take 10 s, and 9 s of --max-time');
-    expect(session.whyTooMuch('publish', 11, 9000)).toBeUndefined();
-    for (let count = 0; count < 20; count += 1) session.took('publish', 1000);
-    expect(session.knowsBatches).toBe(false);
-  });
+it('the pace of a target follows the last batch for many events, and single events for a few', () => {
+  const session = new Session();
+  session.took('publish', 400, 9);
+  expect([session.knowsBatches, session.typicalMs('publish')]).toEqual([false, 400]);
+  session.took('publish', 30, 10);
+  for (const ms of [900, 800, 700, 600]) session.took('publish', ms);
+  expect([session.knowsBatches, session.typicalMs('publish')]).toEqual([true, 30]);
+  for (let count = 0; count < 5; count += 1) session.took('publish', 1000);
+  expect(session.whyTooMuch('publish', 10, 9000)).toContain('10 events at 1 s each take 10 s, and 9 s of --max-time');
+  expect(session.whyTooMuch('publish', 11, 9000)).toBeUndefined();
+  for (let count = 0; count < 20; count += 1) session.took('publish', 1000);
+  expect(session.knowsBatches).toBe(false);
+});
 
-  it('is given in milliseconds when short, and in seconds when long', () => {
-    const session = new Session();
-    session.took('deployment', 99.5);
-    expect(session.whyTooMuch('deployment', 10, 99)).toContain('at 100 ms each take 1 s, and 99 ms of --max-time');
-    session.took('restart', 12_345);
-    expect(session.whyTooMuch('restart', 1, 0)).toContain('1 restart at 12 s each take 12 s, and 0 s of --max-time');
-    session.took('answer', 19);
-    expect(session.whyTooMuch('answer', 10, 0)).toBeUndefined();
-    expect(session.whyTooMuch('answer', 11, 0)).toContain('11 answers at 19 ms each take 0.2 s');
-  });
+it('the pace of a target is given in milliseconds when short, and in seconds when long', () => {
+  const session = new Session();
+  session.took('deployment', 99.5);
+  expect(session.whyTooMuch('deployment', 10, 99)).toContain('at 100 ms each take 1 s, and 99 ms of --max-time');
+  session.took('restart', 12_345);
+  expect(session.whyTooMuch('restart', 1, 0)).toContain('1 restart at 12 s each take 12 s, and 0 s of --max-time');
+  session.took('answer', 19);
+  expect(session.whyTooMuch('answer', 10, 0)).toBeUndefined();
+  expect(session.whyTooMuch('answer', 11, 0)).toContain('11 answers at 19 ms each take 0.2 s');
+});
 
-  it('counts as slow when the run is late', () => {
-    let now = 0;
-    const session = new Session(() => now);
-    now = 90_000;
-    expect([session.isSlow(), session.isSlow('event'), session.rounds(3)]).toEqual([true, false, 1]);
-  });
+it('the pace of a target counts as slow when the run is late', () => {
+  let now = 0;
+  const session = new Session(() => now);
+  now = 90_000;
+  expect([session.isSlow(), session.isSlow('event'), session.rounds(3)]).toEqual([true, false, 1]);
+});
 
-  it('rules out work beyond the time left, with the arithmetic', () => {
-    let now = 0;
-    const session = new Session(() => now);
-    session.took('event', 1000);
-    expect(session.whyTooMuch('event', 2000, 600_000)).toBe(
-      'not decided: 2,000 events at 1 s each take 2000 s, and 150 s of the 150 s that a slow target gets, ' +
-        'a quarter of --max-time, are left',
-    );
-    expect(session.whyTooMuch('event', 5, 600_000)).toBeUndefined();
-    expect(session.whyTooMuch('event', 200, 2_400_000)).toBeUndefined();
-    expect(session.whyTooMuch('event', 5, 4000)).toContain('5 events at 1 s each take 5 s, and 1 s of the 1 s');
-    now = 149_500;
-    expect(session.whyTooMuch('event', 1, 450_500)).toContain('1 event at 1 s each take 1 s, and 0.5 s of the 150 s');
-    expect(session.whyTooMuch('deployment', 1, 600_000)).toBeUndefined();
-  });
+it('the pace of a target rules out work beyond the time left, with the arithmetic', () => {
+  let now = 0;
+  const session = new Session(() => now);
+  session.took('event', 1000);
+  expect(session.whyTooMuch('event', 2000, 600_000)).toBe(
+    'not decided: 2,000 events at 1 s each take 2000 s, and 150 s of the 150 s that a slow target gets, ' +
+      'a quarter of --max-time, are left',
+  );
+  expect(session.whyTooMuch('event', 5, 600_000)).toBeUndefined();
+  expect(session.whyTooMuch('event', 200, 2_400_000)).toBeUndefined();
+  expect(session.whyTooMuch('event', 5, 4000)).toContain('5 events at 1 s each take 5 s, and 1 s of the 1 s');
+  now = 149_500;
+  expect(session.whyTooMuch('event', 1, 450_500)).toContain('1 event at 1 s each take 1 s, and 0.5 s of the 150 s');
+  expect(session.whyTooMuch('deployment', 1, 600_000)).toBeUndefined();
 });
 
 it('a driving check waits for a check that watches an idle stream', async () => {

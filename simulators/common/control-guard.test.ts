@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from '
 import http from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { listenAt } from '../defects/null.ts';
 import { controlRefusal, controlTokenIn, newControlToken } from './control-guard.ts';
 import { useScratch } from './testing/scratch.ts';
@@ -66,37 +66,38 @@ it.for<[string[], number]>([
   expect(await statusOf([...headers, 'Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n')).toBe(status);
 });
 
-describe('a token file', () => {
-  const home = useScratch();
-  const file = (): string => join(home.path, 'token');
+const home = useScratch();
+const file = (): string => join(home.path, 'token');
 
-  it('is created for its owner alone, and read at the next call', () => {
-    const before = process.umask(0);
-    const first = controlTokenIn(file());
-    process.umask(before);
-    expect(first).toMatch(/^[\w-]{43}$/);
-    expect(statSync(file()).mode & 0o777).toBe(0o600);
-    expect(controlTokenIn(file())).toBe(first);
-    expect(readFileSync(file(), 'utf8')).toBe(`${first}\n`);
-  });
+it('a token file is created for its owner alone, and read at the next call', () => {
+  const before = process.umask(0);
+  const first = controlTokenIn(file());
+  process.umask(before);
+  expect(first).toMatch(/^[\w-]{43}$/);
+  expect(statSync(file()).mode & 0o777).toBe(0o600);
+  expect(controlTokenIn(file())).toBe(first);
+  expect(readFileSync(file(), 'utf8')).toBe(`${first}\n`);
+});
 
-  it('that cannot be written is not left behind', () => {
-    const module = new URL('./control-guard.ts', import.meta.url).href;
-    const script = `import(${JSON.stringify(module)}).then(({ controlTokenIn }) => controlTokenIn(process.argv[1]))`;
-    const line = ['-c', 'ulimit -f 0; exec "$0" --eval "$1" "$2"', process.execPath, script, file()];
-    expect(() => execFileSync('sh', line, { stdio: 'pipe' })).toThrow(/EFBIG/);
-    expect(existsSync(file())).toBe(false);
-  });
+it('a token file that cannot be written is not left behind', () => {
+  const module = new URL('./control-guard.ts', import.meta.url).href;
+  const script = `import(${JSON.stringify(module)}).then(({ controlTokenIn }) => controlTokenIn(process.argv[1]))`;
+  const line = ['-c', 'ulimit -f 0; exec "$0" --eval "$1" "$2"', process.execPath, script, file()];
+  expect(() => execFileSync('sh', line, { stdio: 'pipe' })).toThrow(/EFBIG/);
+  expect(existsSync(file())).toBe(false);
+});
 
-  it('that is a dangling link is refused, and its target is not created', () => {
-    const victim = join(home.path, 'victim');
-    symlinkSync(victim, file());
-    expect(() => controlTokenIn(file())).toThrow(/ENOENT/);
-    expect(statSync(victim, { throwIfNoEntry: false })).toBeUndefined();
-  });
+it('a token file that is a dangling link is refused, and its target is not created', () => {
+  const victim = join(home.path, 'victim');
+  symlinkSync(victim, file());
+  expect(() => controlTokenIn(file())).toThrow(/ENOENT/);
+  expect(statSync(victim, { throwIfNoEntry: false })).toBeUndefined();
+});
 
-  it.for(['', 'short', 'two words in one token', `${'x'.repeat(513)}`])('with a bad token is refused: %j', (text) => {
+it.for(['', 'short', 'two words in one token', `${'x'.repeat(513)}`])(
+  'a token file with a bad token is refused: %j',
+  (text) => {
     writeFileSync(file(), text);
     expect(() => controlTokenIn(file())).toThrow(/token holds no token: 16 to 512 characters/);
-  });
-});
+  },
+);

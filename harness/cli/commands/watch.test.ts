@@ -90,47 +90,45 @@ describe('muster watch device', () => {
   });
 });
 
-describe('muster watch platform', () => {
-  test('ends at a finding with --bail, and a replay of its recording fails too', async () => {
-    const { run, near } = await watchedPlatform('1', ['--bail', '1', '--record', 'day.jsonl']);
-    expect((await fetch(`${near}/devices?limit=1`, { headers: HEADERS })).status).toBe(200);
-    const { code, stderr } = await run.ended;
-    expect(code).toBe(1);
-    expect(stderr).toContain('✗ platform.list.envelope.everywhere');
-    const [finding] = reportIn(at('r.json')).checks.filter(({ outcome }) => outcome === 'fail');
-    expect(finding).toMatchObject({
-      replay_command: `muster watch platform --replay ${at('day.jsonl')} --only platform.list.envelope.everywhere`,
-      curl: expect.stringContaining('"x-api-key: $MUSTER_API_KEY"'),
-    });
-    for (const file of ['day.jsonl', 'r.json']) expect(readFileSync(at(file), 'utf8')).not.toContain(KEY);
-    expect((await printed(['watch', 'platform', '--replay', at('day.jsonl')])).code).toBe(1);
+test('muster watch platform ends at a finding with --bail, and a replay of its recording fails too', async () => {
+  const { run, near } = await watchedPlatform('1', ['--bail', '1', '--record', 'day.jsonl']);
+  expect((await fetch(`${near}/devices?limit=1`, { headers: HEADERS })).status).toBe(200);
+  const { code, stderr } = await run.ended;
+  expect(code).toBe(1);
+  expect(stderr).toContain('✗ platform.list.envelope.everywhere');
+  const [finding] = reportIn(at('r.json')).checks.filter(({ outcome }) => outcome === 'fail');
+  expect(finding).toMatchObject({
+    replay_command: `muster watch platform --replay ${at('day.jsonl')} --only platform.list.envelope.everywhere`,
+    curl: expect.stringContaining('"x-api-key: $MUSTER_API_KEY"'),
   });
+  for (const file of ['day.jsonl', 'r.json']) expect(readFileSync(at(file), 'utf8')).not.toContain(KEY);
+  expect((await printed(['watch', 'platform', '--replay', at('day.jsonl')])).code).toBe(1);
+});
 
-  test('offers no replay command for a finding about a secret', async () => {
-    const { run, near } = await watchedPlatform(1, ['--record', 'day.jsonl']);
-    expect((await fetch(`${near}/devices?limit=1&name=${KEY}`, { headers: HEADERS })).status).toBe(200);
-    expect((await run.stop()).code).toBe(1);
-    const finding = reportIn(at('r.json')).checks.find(({ id }) => id === 'client.key.address.watched');
-    expect(finding?.outcome).toBe('warn');
-    expect(finding).not.toHaveProperty('replay_command');
-    expect(readFileSync(at('day.jsonl'), 'utf8')).not.toContain(KEY);
-  });
+test('muster watch platform offers no replay command for a finding about a secret', async () => {
+  const { run, near } = await watchedPlatform(1, ['--record', 'day.jsonl']);
+  expect((await fetch(`${near}/devices?limit=1&name=${KEY}`, { headers: HEADERS })).status).toBe(200);
+  expect((await run.stop()).code).toBe(1);
+  const finding = reportIn(at('r.json')).checks.find(({ id }) => id === 'client.key.address.watched');
+  expect(finding?.outcome).toBe('warn');
+  expect(finding).not.toHaveProperty('replay_command');
+  expect(readFileSync(at('day.jsonl'), 'utf8')).not.toContain(KEY);
+});
 
-  test('speaks TLS to clients and to the platform', async () => {
-    const [cert, key] = [at('cert.pem'), at('key.pem')];
-    writeFileSync(cert, localhostTls.cert);
-    writeFileSync(key, localhostTls.key);
-    await using far = await simulatePlatform({ mqtt: false, tls: localhostTls, keys: [{ key: KEY, scopes: 'all' }] });
-    const secure = ['--ca', cert, '--tls-cert', cert, '--tls-key', key, '--report', 'json=r.json'];
-    const run = home.start(['watch', 'platform', '--url', far.url, '--listen', '0', ...secure]);
-    const { url } = await run.ready<{ url: string }>();
-    const agent = new Agent({ connect: { ca: localhostTls.cert } });
-    const { statusCode, body } = await request(`${url}/devices`, { headers: HEADERS, dispatcher: agent });
-    expect({ statusCode, list: await body.json() }).toMatchObject({ statusCode: 200, list: { object: 'list' } });
-    await agent.close();
-    expect(await run.stop()).toMatchObject({ code: 0 });
-    expect(reportIn(at('r.json')).watched).toMatchObject({ exchanges: 1, gaps: [] });
-  });
+test('muster watch platform speaks TLS to clients and to the platform', async () => {
+  const [cert, key] = [at('cert.pem'), at('key.pem')];
+  writeFileSync(cert, localhostTls.cert);
+  writeFileSync(key, localhostTls.key);
+  await using far = await simulatePlatform({ mqtt: false, tls: localhostTls, keys: [{ key: KEY, scopes: 'all' }] });
+  const secure = ['--ca', cert, '--tls-cert', cert, '--tls-key', key, '--report', 'json=r.json'];
+  const run = home.start(['watch', 'platform', '--url', far.url, '--listen', '0', ...secure]);
+  const { url } = await run.ready<{ url: string }>();
+  const agent = new Agent({ connect: { ca: localhostTls.cert } });
+  const { statusCode, body } = await request(`${url}/devices`, { headers: HEADERS, dispatcher: agent });
+  expect({ statusCode, list: await body.json() }).toMatchObject({ statusCode: 200, list: { object: 'list' } });
+  await agent.close();
+  expect(await run.stop()).toMatchObject({ code: 0 });
+  expect(reportIn(at('r.json')).watched).toMatchObject({ exchanges: 1, gaps: [] });
 });
 
 const FULL = '/dev/full';

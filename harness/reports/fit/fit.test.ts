@@ -1,6 +1,6 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Api, Report } from '../../runner/types.ts';
 import { temporaryFolder } from '../../targets/testing/places.ts';
 import { statementOf } from '../certificate/statement.ts';
@@ -77,48 +77,44 @@ it.each<[pair: string, what: string, runs: readonly Run[], answer: string]>([
   expect(answers(runs)).toEqual([[`agent 1 + ${other}`, answer]]);
 });
 
-describe('a server and a client', () => {
-  it('fit by a certificate until it expires', () => {
-    const { capabilities: _, ...target } = CLIENT.target;
-    const certified = (validUntil: string): string => {
-      const statement = statementOf(reportOf({ ...CLIENT, target }), suites, { validUntil });
-      return JSON.stringify({ payload: Buffer.from(JSON.stringify(statement)).toString('base64') });
-    };
-    const file = join(FOLDER, 'certificate.json');
-    const answersFor = (validUntil: string): string[] => {
-      writeFileSync(file, certified(validUntil));
-      return readEvidence([file], TODAY).map(({ answer }) => answer);
-    };
-    expect(answersFor(TODAY)).toEqual(['yes']);
-    expect(answersFor('2026-11-28')).toEqual(['unknown']);
-  });
-
-  it('are no pair where the client does not use the API of the server', () => {
-    expect(answers([PLATFORM, FOLLOWER])).toEqual([]);
-  });
+it('a server and a client fit by a certificate until it expires', () => {
+  const { capabilities: _, ...target } = CLIENT.target;
+  const certified = (validUntil: string): string => {
+    const statement = statementOf(reportOf({ ...CLIENT, target }), suites, { validUntil });
+    return JSON.stringify({ payload: Buffer.from(JSON.stringify(statement)).toString('base64') });
+  };
+  const file = join(FOLDER, 'certificate.json');
+  const answersFor = (validUntil: string): string[] => {
+    writeFileSync(file, certified(validUntil));
+    return readEvidence([file], TODAY).map(({ answer }) => answer);
+  };
+  expect(answersFor(TODAY)).toEqual(['yes']);
+  expect(answersFor('2026-11-28')).toEqual(['unknown']);
 });
 
-describe('pieces', () => {
-  const versions: Run[] = ['1', '2'].map((version) => ({ ...AGENT, day: `0${version}`, target: { version } }));
-  const all = [...versions, { ...BOTH, target: { ...BOTH.target, version: '1' } }, CLIENT];
+it('a server and a client are no pair where the client does not use the API of the server', () => {
+  expect(answers([PLATFORM, FOLLOWER])).toEqual([]);
+});
 
-  it('are the newest version of each name, or the named versions', () => {
-    const newest = ['agent 2 + hub 7,unknown', 'agent 2 + ui 3,yes', 'hub 7 + ui 3,unknown'];
-    expect(answers(all).map(String)).toEqual(newest);
-    expect(answers(all, { agent: ['agent@1'], client: [] })).toEqual([['agent 1 + hub 7', 'yes']]);
-  });
+const versions: Run[] = ['1', '2'].map((version) => ({ ...AGENT, day: `0${version}`, target: { version } }));
+const all = [...versions, { ...BOTH, target: { ...BOTH.target, version: '1' } }, CLIENT];
 
-  it('are unknown where they were never tested', () => {
-    expect(answers(all, { agent: ['agent@9'], client: ['ui'], platform: [] })).toEqual([['agent 9 + ui 3', 'unknown']]);
-  });
+it('pieces are the newest version of each name, or the named versions', () => {
+  const newest = ['agent 2 + hub 7,unknown', 'agent 2 + ui 3,yes', 'hub 7 + ui 3,unknown'];
+  expect(answers(all).map(String)).toEqual(newest);
+  expect(answers(all, { agent: ['agent@1'], client: [] })).toEqual([['agent 1 + hub 7', 'yes']]);
+});
 
-  it('of one version are distinguished by their digests', () => {
-    const [old, built] = ['a', 'b'].map((digit) => `sha256:${digit.repeat(64)}`) as [string, string];
-    const failed: Run = { ...AGENT, day: '02', target: { digest: built }, outcome: 'fail' };
-    const runs = [{ ...AGENT, target: { digest: old } }, failed, CLIENT];
-    expect(answers(runs)).toEqual([['agent 1 + ui 3', 'no']]);
-    expect(answers(runs, { agent: [old] })).toEqual([['agent 1 + ui 3', 'yes']]);
-  });
+it('pieces are unknown where they were never tested', () => {
+  expect(answers(all, { agent: ['agent@9'], client: ['ui'], platform: [] })).toEqual([['agent 9 + ui 3', 'unknown']]);
+});
+
+it('pieces of one version are distinguished by their digests', () => {
+  const [old, built] = ['a', 'b'].map((digit) => `sha256:${digit.repeat(64)}`) as [string, string];
+  const failed: Run = { ...AGENT, day: '02', target: { digest: built }, outcome: 'fail' };
+  const runs = [{ ...AGENT, target: { digest: old } }, failed, CLIENT];
+  expect(answers(runs)).toEqual([['agent 1 + ui 3', 'no']]);
+  expect(answers(runs, { agent: [old] })).toEqual([['agent 1 + ui 3', 'yes']]);
 });
 
 it('a folder without a named run is refused, and the page escapes names', () => {

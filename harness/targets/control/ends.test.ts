@@ -15,90 +15,91 @@ import { CALLS } from './testing/fakes.ts';
 
 const folder = temporaryFolder();
 
-describe('control over HTTP', () => {
-  test('ends a pending request with its signal', async () => {
-    const asked = Promise.withResolvers<void>();
-    const closed = Promise.withResolvers<unknown>();
-    const url = await serve(({ socket }) => {
-      socket.once('close', closed.resolve);
-      asked.resolve();
-    });
-    const over = new AbortController();
-    const publishing = new HttpControl(url).publish(3, over.signal);
-    await asked.promise;
-    over.abort(new Error('its check is over'));
-    await expect(publishing).rejects.toThrow(new ControlError('control: its check is over'));
-    await closed.promise;
+test('control over HTTP ends a pending request with its signal', async () => {
+  const asked = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<unknown>();
+  const url = await serve(({ socket }) => {
+    socket.once('close', closed.resolve);
+    asked.resolve();
   });
+  const over = new AbortController();
+  const publishing = new HttpControl(url).publish(3, over.signal);
+  await asked.promise;
+  over.abort(new Error('its check is over'));
+  await expect(publishing).rejects.toThrow(new ControlError('control: its check is over'));
+  await closed.promise;
+});
 
-  const compacted = '{"earliest_id":1,"latest_id":9007199254740993}';
-  test.each<[CallName, asked: string, body: string, answer: string, result: unknown]>([
-    ['deploy', 'POST /deployments', '{"description":"x"}', '{"id":"d"}', { id: 'd' }],
-    ['remove', 'POST /deployments/a%20b/remove', '', '{"id":"d"}', { id: 'd' }],
-    ['publish', 'POST /events', '{"count":2}', '{"first_id":1,"last_id":2}', { first_id: 1, last_id: 2 }],
-    ['compact', 'POST /compact', '', compacted, { earliest_id: 1, latest_id: 9007199254740993n }],
-    ['stop', 'POST /stop', '{"signal":"SIGKILL"}', '', undefined],
-    ['start', 'POST /start', '', '', undefined],
-  ])('sends %s as %s', async (name, asked, body, answer, result) => {
-    const seen: string[] = [];
-    const url = await serve(async (request, response) => {
-      seen.push(`${request.method} ${request.url}`, await text(request), request.headers.authorization ?? '');
-      response.writeHead(299).end(answer);
-    });
-    const control = new HttpControl(`${url}/base/`, { token: 's3cret' });
-    onTestFinished(() => control.close());
-    expect(await control.call(CALLS[name])).toEqual(result);
-    const [method = '', path = ''] = asked.split(' ');
-    expect(seen).toEqual([`${method} /base${path}`, body, 'Bearer s3cret']);
-    const line = control.line(CALLS[name]);
-    expect(line).toContain(`${url}/base${path}`);
-    expect(line.includes('content-type: application/json')).toBe(body !== '');
-    expect(line.includes(body) && line.includes('MUSTER_CONTROL_TOKEN') && !line.includes('s3cret')).toBe(true);
+const compacted = '{"earliest_id":1,"latest_id":9007199254740993}';
+test.each<[CallName, asked: string, body: string, answer: string, result: unknown]>([
+  ['deploy', 'POST /deployments', '{"description":"x"}', '{"id":"d"}', { id: 'd' }],
+  ['remove', 'POST /deployments/a%20b/remove', '', '{"id":"d"}', { id: 'd' }],
+  ['publish', 'POST /events', '{"count":2}', '{"first_id":1,"last_id":2}', { first_id: 1, last_id: 2 }],
+  ['compact', 'POST /compact', '', compacted, { earliest_id: 1, latest_id: 9007199254740993n }],
+  ['stop', 'POST /stop', '{"signal":"SIGKILL"}', '', undefined],
+  ['start', 'POST /start', '', '', undefined],
+])('control over HTTP sends %s as %s', async (name, asked, body, answer, result) => {
+  const seen: string[] = [];
+  const url = await serve(async (request, response) => {
+    seen.push(`${request.method} ${request.url}`, await text(request), request.headers.authorization ?? '');
+    response.writeHead(299).end(answer);
   });
+  const control = new HttpControl(`${url}/base/`, { token: 's3cret' });
+  onTestFinished(() => control.close());
+  expect(await control.call(CALLS[name])).toEqual(result);
+  const [method = '', path = ''] = asked.split(' ');
+  expect(seen).toEqual([`${method} /base${path}`, body, 'Bearer s3cret']);
+  const line = control.line(CALLS[name]);
+  expect(line).toContain(`${url}/base${path}`);
+  expect(line.includes('content-type: application/json')).toBe(body !== '');
+  expect(line.includes(body) && line.includes('MUSTER_CONTROL_TOKEN') && !line.includes('s3cret')).toBe(true);
+});
 
-  test.each<[status: number, body: string, CallName, kind: string, words: string]>([
-    [409, 'not now', 'publish', 'ControlRefused', 'control POST /events answered 409: not now'],
-    [401, 'no', 'start', 'ControlRefused', ' /start answered 401: no. Its token is taken from MUSTER_CONTROL_TOKEN'],
-    [500, 'no', 'compact', 'ControlError', 'control POST /compact answered 500: no'],
-    [304, '', 'compact', 'ControlError', 'control POST /compact answered 304'],
-    [200, '{"earl', 'compact', 'ControlError', ' /compact answered something that is not a ControlCompacted: '],
-    [200, '{"first_id":1}', 'publish', 'ControlError', 'something that is not a ControlPublished:'],
-    [200, '{"id":1}', 'deploy', 'ControlError', 'POST /deployments answered a deployment without id: {"id":1}'],
-    [200, 'null', 'remove', 'ControlError', 'answered a deployment without id: null'],
-  ])('reports the answer %i %j to %s as an error, with the reason', async (status, body, name, kind, words) => {
+test.each<[status: number, body: string, CallName, kind: string, words: string]>([
+  [409, 'not now', 'publish', 'ControlRefused', 'control POST /events answered 409: not now'],
+  [401, 'no', 'start', 'ControlRefused', ' /start answered 401: no. Its token is taken from MUSTER_CONTROL_TOKEN'],
+  [500, 'no', 'compact', 'ControlError', 'control POST /compact answered 500: no'],
+  [304, '', 'compact', 'ControlError', 'control POST /compact answered 304'],
+  [200, '{"earl', 'compact', 'ControlError', ' /compact answered something that is not a ControlCompacted: '],
+  [200, '{"first_id":1}', 'publish', 'ControlError', 'something that is not a ControlPublished:'],
+  [200, '{"id":1}', 'deploy', 'ControlError', 'POST /deployments answered a deployment without id: {"id":1}'],
+  [200, 'null', 'remove', 'ControlError', 'answered a deployment without id: null'],
+])(
+  'control over HTTP reports the answer %i %j to %s as an error, with the reason',
+  async (status, body, name, kind, words) => {
     const url = await serve((_, response) => void response.writeHead(status).end(body));
     const failure: unknown = await new HttpControl(url).call(CALLS[name]).catch((error: unknown) => error);
     expect(failure).toHaveProperty('message', expect.stringContaining(words));
     expect(failure).toHaveProperty('name', kind);
     expect((failure as Error).message.includes('token')).toBe(status === 401);
-  });
+  },
+);
 
-  test('gives its capabilities, also on a socket, and rejects malformed and late answers', async () => {
-    const info = { capabilities: ['drive'], retention: 5 };
-    const url = await serve((request, response) => {
-      if (request.method === 'GET') response.end(JSON.stringify(request.url === '/' ? info : {}));
-    });
-    const late = new HttpControl(url, { timeoutMs: 200 });
-    const byPort = new HttpControl(new URL(url).port);
-    expect([late.kind, await byPort.info()]).toEqual([`http ${url}`, info]);
-    await expect(new HttpControl(`${url}/other`).info()).rejects.toThrow('something that is not a ControlInfo');
-    await expect(late.stop()).rejects.toThrow('control POST /stop: no whole answer within 0.2 s');
-    await expect(late.start()).rejects.toThrow(ControlLate);
-    const nowhere = new HttpControl(join(folder, 'none.sock'));
-    expect(nowhere.line({ name: 'start' })).toMatch(/--unix-socket \S+none.sock .*http:\/\/localhost\/start/);
-    await expect(nowhere.start()).rejects.toThrow(/^control: .*no such socket/);
-    expect([await acceptsControl(join(folder, 'none.sock')), await acceptsControl(url)]).toEqual([false, true]);
+test('control over HTTP gives its capabilities, also on a socket, and rejects malformed and late answers', async () => {
+  const info = { capabilities: ['drive'], retention: 5 };
+  const url = await serve((request, response) => {
+    if (request.method === 'GET') response.end(JSON.stringify(request.url === '/' ? info : {}));
   });
+  const late = new HttpControl(url, { timeoutMs: 200 });
+  const byPort = new HttpControl(new URL(url).port);
+  expect([late.kind, await byPort.info()]).toEqual([`http ${url}`, info]);
+  await expect(new HttpControl(`${url}/other`).info()).rejects.toThrow('something that is not a ControlInfo');
+  await expect(late.stop()).rejects.toThrow('control POST /stop: no whole answer within 0.2 s');
+  await expect(late.start()).rejects.toThrow(ControlLate);
+  const nowhere = new HttpControl(join(folder, 'none.sock'));
+  expect(nowhere.line({ name: 'start' })).toMatch(/--unix-socket \S+none.sock .*http:\/\/localhost\/start/);
+  await expect(nowhere.start()).rejects.toThrow(/^control: .*no such socket/);
+  expect([await acceptsControl(join(folder, 'none.sock')), await acceptsControl(url)]).toEqual([false, true]);
+});
 
-  test('trusts over https the given authority, in its shell lines too', async () => {
-    const info = { capabilities: ['drive'] };
-    const server = createHttps(localhostTls, (_, response) => void response.end(JSON.stringify(info)));
-    const url = `https://127.0.0.1:${(await served(server)).port}`;
-    const trusting = new HttpControl(url, { ca: localhostTls.cert, caFile: '/ca.pem' });
-    expect(await trusting.info()).toEqual(info);
-    expect(trusting.line({ name: 'start' })).toContain(' --cacert /ca.pem ');
-    await expect(new HttpControl(url).info()).rejects.toThrow('signed by an authority that is not trusted here');
-  });
+test('control over HTTP trusts over https the given authority, in its shell lines too', async () => {
+  const info = { capabilities: ['drive'] };
+  const server = createHttps(localhostTls, (_, response) => void response.end(JSON.stringify(info)));
+  const url = `https://127.0.0.1:${(await served(server)).port}`;
+  const trusting = new HttpControl(url, { ca: localhostTls.cert, caFile: '/ca.pem' });
+  expect(await trusting.info()).toEqual(info);
+  expect(trusting.line({ name: 'start' })).toContain(' --cacert /ca.pem ');
+  await expect(new HttpControl(url).info()).rejects.toThrow('signed by an authority that is not trusted here');
 });
 
 test('a control answer keeps integers beyond the precision of numbers', () => {

@@ -74,71 +74,70 @@ describe('loopback', () => {
   });
 });
 
-describe('a URL', () => {
-  it.each([
-    ['ftp://127.0.0.1/', /http:\/\/ or https:\/\//],
-    ['no address', /must be an http/],
-    ['http://a@127.0.0.1/', /credentials do not belong/],
-    ['http://:b@127.0.0.1/', /credentials do not belong/],
-    ['http://127.0.0.1/?x=1', /must end with the path/],
-    ['http://127.0.0.1/#x', /must end with the path/],
-  ])('is refused as %s', (address, words) => {
-    expect(() => url.open(given(address))).toThrow(words);
-  });
-
-  it.each([
-    ['http://127.0.0.1:8080', '/v0.2'],
-    ['http://127.0.0.1:8080/', '/v0.2'],
-    ['http://127.0.0.1:8080/robots/7', '/robots/7/v0.2'],
-    ['http://127.0.0.1:8080/robots/7/v0.2/', '/robots/7/v0.2'],
-  ])('%s has the base path %s and the token', (address, basePath) => {
-    const connection = url.open({ ...given(address), fields: { token: 'a-token' } });
-    const { endpoint, headers, ...http } = connection.client(new Recorder());
-    expect(http.basePath).toBe(basePath);
-    expect(endpoint).toEqual({ origin: 'http://127.0.0.1:8080' });
-    expect(headers).toEqual({ authorization: 'Bearer a-token' });
-  });
+it.each([
+  ['ftp://127.0.0.1/', /http:\/\/ or https:\/\//],
+  ['no address', /must be an http/],
+  ['http://a@127.0.0.1/', /credentials do not belong/],
+  ['http://:b@127.0.0.1/', /credentials do not belong/],
+  ['http://127.0.0.1/?x=1', /must end with the path/],
+  ['http://127.0.0.1/#x', /must end with the path/],
+])('a URL is refused as %s', (address, words) => {
+  expect(() => url.open(given(address))).toThrow(words);
 });
 
-describe('a connection', () => {
-  const hints = ['curl --unix-socket /a.sock http://localhost/v0.2/', 'Bearer $MUSTER_TOKEN', 'curl -i http://x/v0.2'];
-  it.each([
-    ['unix', unix.open(given('/a.sock')), 'unix:/a.sock', 1_200_000, hints[0]],
-    ['loopback', loopback.open(given('/d.json')), 'http://127.0.0.1:1 (from /d.json)', 4_500_000, hints[1]],
-    ['url', url.open(given('http://x/')), 'http://x', 4_500_000, hints[2]],
-  ])('of the transport %s has its kind, address and hint', (kind, connection, address, bufferBytes, hint) => {
+it.each([
+  ['http://127.0.0.1:8080', '/v0.2'],
+  ['http://127.0.0.1:8080/', '/v0.2'],
+  ['http://127.0.0.1:8080/robots/7', '/robots/7/v0.2'],
+  ['http://127.0.0.1:8080/robots/7/v0.2/', '/robots/7/v0.2'],
+])('a URL %s has the base path %s and the token', (address, basePath) => {
+  const connection = url.open({ ...given(address), fields: { token: 'a-token' } });
+  const { endpoint, headers, ...http } = connection.client(new Recorder());
+  expect(http.basePath).toBe(basePath);
+  expect(endpoint).toEqual({ origin: 'http://127.0.0.1:8080' });
+  expect(headers).toEqual({ authorization: 'Bearer a-token' });
+});
+
+const hints = ['curl --unix-socket /a.sock http://localhost/v0.2/', 'Bearer $MUSTER_TOKEN', 'curl -i http://x/v0.2'];
+it.each([
+  ['unix', unix.open(given('/a.sock')), 'unix:/a.sock', 1_200_000, hints[0]],
+  ['loopback', loopback.open(given('/d.json')), 'http://127.0.0.1:1 (from /d.json)', 4_500_000, hints[1]],
+  ['url', url.open(given('http://x/')), 'http://x', 4_500_000, hints[2]],
+])(
+  'a connection of the transport %s has its kind, address and hint',
+  (kind, connection, address, bufferBytes, hint) => {
     expect(connection).toMatchObject({ kind, address, bufferBytes });
     expect(connection.hint).toContain(hint);
     expect(connection.capabilities.filter((name) => name !== 'root')).toEqual(kind === 'url' ? [] : [kind]);
     expect(connection.capabilities.includes('root')).toBe(kind === 'unix' && process.getuid?.() === 0);
-  });
+  },
+);
 
-  it('is accepted where a server listens, under any scheme', async () => {
-    const { port } = await served(createServer());
-    for (const address of [`http://127.0.0.1:${port}/x`, `https://localhost:${port}/x`])
-      expect(await url.accepts(address)).toBe(true);
-    expect(await url.accepts('http://127.0.0.1:1/x')).toBe(false);
-  });
+it('a connection is accepted where a server listens, under any scheme', async () => {
+  const { port } = await served(createServer());
+  for (const address of [`http://127.0.0.1:${port}/x`, `https://localhost:${port}/x`])
+    expect(await url.accepts(address)).toBe(true);
+  expect(await url.accepts('http://127.0.0.1:1/x')).toBe(false);
+});
 
-  it('is accepted at an IPv6 address in brackets', async (context) => {
-    const server = createServer();
-    onTestFinished(() => void server.close());
-    const why = await once(server.listen(0, '::1'), 'listening').then(() => undefined, String);
-    if (why !== undefined) context.skip(`no ::1 on this machine (${why})`);
-    const address = `http://[::1]:${(server.address() as AddressInfo).port}`;
-    expect([await url.accepts(address), await acceptsControl(address)]).toEqual([true, true]);
-  });
+it('a connection is accepted at an IPv6 address in brackets', async (context) => {
+  const server = createServer();
+  onTestFinished(() => void server.close());
+  const why = await once(server.listen(0, '::1'), 'listening').then(() => undefined, String);
+  if (why !== undefined) context.skip(`no ::1 on this machine (${why})`);
+  const address = `http://[::1]:${(server.address() as AddressInfo).port}`;
+  expect([await url.accepts(address), await acceptsControl(address)]).toEqual([true, true]);
+});
 
-  it('is retried only where nothing listens yet', async () => {
-    const answers = (...codes: string[]) => {
-      const connect = vi.fn(async () => ({ destroy: () => {} }));
-      for (const code of codes) connect.mockRejectedValueOnce(Object.assign(new Error(code), { code }));
-      return { describe: () => 'http://x', connect } as unknown as HttpClient;
-    };
-    const starting = answers('ECONNREFUSED', 'ENOENT');
-    expect(await whyUnreachable(starting, '', 60_000)).toBeUndefined();
-    expect(starting.connect).toHaveBeenCalledTimes(3);
-    expect(await whyUnreachable(answers('ECONNREFUSED'), '')).toContain('ECONNREFUSED');
-    expect(await whyUnreachable(answers('ENOTFOUND'), '', 60_000)).toContain('ENOTFOUND');
-  });
+it('a connection is retried only where nothing listens yet', async () => {
+  const answers = (...codes: string[]) => {
+    const connect = vi.fn(async () => ({ destroy: () => {} }));
+    for (const code of codes) connect.mockRejectedValueOnce(Object.assign(new Error(code), { code }));
+    return { describe: () => 'http://x', connect } as unknown as HttpClient;
+  };
+  const starting = answers('ECONNREFUSED', 'ENOENT');
+  expect(await whyUnreachable(starting, '', 60_000)).toBeUndefined();
+  expect(starting.connect).toHaveBeenCalledTimes(3);
+  expect(await whyUnreachable(answers('ECONNREFUSED'), '')).toContain('ECONNREFUSED');
+  expect(await whyUnreachable(answers('ENOTFOUND'), '', 60_000)).toContain('ENOTFOUND');
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { defined } from '../../common/defined.ts';
 import { painter } from '../../common/terminal.ts';
 import { sampleFailure, sampleReport, sampleResult } from '../../reports/testing/samples.ts';
@@ -36,120 +36,116 @@ const verdictOn = (
 const problems = async (...given: Parameters<typeof verdictOn>): Promise<string[]> =>
   (await verdictOn(...given)).problems.map(({ what, todo }) => `${what} → ${todo}`);
 
-describe('a subject', () => {
-  it.for([
-    ['reference', [passes, warns], undefined, /device.events.types: expected .* is wrong/],
-    ['reference', [blocked], undefined, /blocked: device.events.frame: no such socket/],
-    ['variant', [fails], undefined, /device.events.types: expected .* leaves this open/],
-    ['variant', [blocked], undefined, /blocked/],
-    ['null', [passes], undefined, /null server passes device.events.frame/],
-    ['unwilling', [blocked, fails], undefined, /device.events.types: expected .* the target is correct/],
-    ['unwilling', [{ ...blocked, fault: true }], undefined, /no such socket → name this error/],
-    ['unwilling', [passes], undefined, /no check is blocked by .*such socket/],
-    ['starved', [fails, blocked], undefined, /device.events.types: expected .* the target is correct/],
-    ['defect', [passes], ['device.events.frame'], /not caught by device.events.frame → .*`breaks` in some-subject.ts/],
-    ['defect', [passes, fails], ['device.events.frame', 'device.events.types'], /not caught by device.events.frame/],
-    ['defect', [blocked], ['device.events.frame'], /not caught .*blocked: device.events.frame: no such socket/],
-  ] as [SubjectKind, CheckResult[], string[] | undefined, RegExp][])(
-    'is not ok: %s',
-    async ([kind, checks, breaks, expected]) => {
-      expect((await problems(kind, checks, breaks)).join('\n')).toMatch(expected);
-    },
-  );
+it.for([
+  ['reference', [passes, warns], undefined, /device.events.types: expected .* is wrong/],
+  ['reference', [blocked], undefined, /blocked: device.events.frame: no such socket/],
+  ['variant', [fails], undefined, /device.events.types: expected .* leaves this open/],
+  ['variant', [blocked], undefined, /blocked/],
+  ['null', [passes], undefined, /null server passes device.events.frame/],
+  ['unwilling', [blocked, fails], undefined, /device.events.types: expected .* the target is correct/],
+  ['unwilling', [{ ...blocked, fault: true }], undefined, /no such socket → name this error/],
+  ['unwilling', [passes], undefined, /no check is blocked by .*such socket/],
+  ['starved', [fails, blocked], undefined, /device.events.types: expected .* the target is correct/],
+  ['defect', [passes], ['device.events.frame'], /not caught by device.events.frame → .*`breaks` in some-subject.ts/],
+  ['defect', [passes, fails], ['device.events.frame', 'device.events.types'], /not caught by device.events.frame/],
+  ['defect', [blocked], ['device.events.frame'], /not caught .*blocked: device.events.frame: no such socket/],
+] as [SubjectKind, CheckResult[], string[] | undefined, RegExp][])(
+  'a subject is not ok: %s',
+  async ([kind, checks, breaks, expected]) => {
+    expect((await problems(kind, checks, breaks)).join('\n')).toMatch(expected);
+  },
+);
 
-  it('with a declared failure rate has its findings retried and compared with it', async () => {
-    const asked: unknown[] = [];
-    const breaks = ['device.events.types'];
-    const rate = { times: 3, failed: 3, alone: { times: 3, failed: 3 } };
-    const withRate = async (due: RegExp, manner?: RunConditions): Promise<string[]> => {
-      const run: Subject['run'] = async (choice) => {
-        asked.push(choice);
-        return sampleReport([{ ...fails, rate }], {});
-      };
-      const subject = subjectOf('defect', [], { breaks, rate: due, beside: ['device.events.frame'], run });
-      return (await evaluateSubject(subject, manner)).problems.map(({ what }) => what);
+it('a subject with a declared failure rate has its findings retried and compared with it', async () => {
+  const asked: unknown[] = [];
+  const breaks = ['device.events.types'];
+  const rate = { times: 3, failed: 3, alone: { times: 3, failed: 3 } };
+  const withRate = async (due: RegExp, manner?: RunConditions): Promise<string[]> => {
+    const run: Subject['run'] = async (choice) => {
+      asked.push(choice);
+      return sampleReport([{ ...fails, rate }], {});
     };
-    expect(await withRate(/types: 3 of 3/)).toEqual([]);
-    expect(await withRate(/: 2 of 3/)).toEqual(['no finding comes /: 2 of 3/: device.events.types: 3 of 3 times']);
-    expect(await withRate(/: 2 of 3/, { whole: true })).toEqual([]);
-    const only = [...breaks, 'device.events.frame'];
-    const narrowed = { fast: false, varied: false, only, tries: true };
-    expect(asked).toEqual([narrowed, narrowed, { fast: false, varied: false }]);
-  });
+    const subject = subjectOf('defect', [], { breaks, rate: due, beside: ['device.events.frame'], run });
+    return (await evaluateSubject(subject, manner)).problems.map(({ what }) => what);
+  };
+  expect(await withRate(/types: 3 of 3/)).toEqual([]);
+  expect(await withRate(/: 2 of 3/)).toEqual(['no finding comes /: 2 of 3/: device.events.types: 3 of 3 times']);
+  expect(await withRate(/: 2 of 3/, { whole: true })).toEqual([]);
+  const only = [...breaks, 'device.events.frame'];
+  const narrowed = { fast: false, varied: false, only, tries: true };
+  expect(asked).toEqual([narrowed, narrowed, { fast: false, varied: false }]);
+});
 
-  it.for(['reference', 'variant'] as const)(
-    'has a problem where a true declaration is reported untrue: %s',
-    async (kind) => {
-      const untrue = { name: 'retention', declared: 'at most 10 events', observed: '11', holds: false };
-      const run = async () => sampleReport([passes], { declarations: [untrue, { ...untrue, holds: true }] });
-      const { problems: found } = await evaluateSubject(subjectOf(kind, [], { run }));
-      expect(found.map(({ what }) => what)).toEqual([
-        'not as declared: retention: declared at most 10 events, and seen: 11',
-      ]);
-    },
-  );
-
-  const told = async (about: Partial<Subject>, kind: SubjectKind, check: CheckResult): Promise<string[]> =>
-    (await evaluateSubject(subjectOf(kind, [check], { breaks: [fails.id], ...about }))).problems.map(
-      ({ what }) => what,
-    );
-
-  it('with a defect needs a finding in words, and in the required words', async () => {
-    expect(await told({ tells: /expected .*; actual: / }, 'defect', fails)).toEqual([]);
-    expect(await told({ tells: /no such words/ }, 'defect', fails)).toEqual(['no finding tells /no such words/']);
-    const { actual, ...wordless } = fails;
-    expect(actual).toBeDefined();
-    for (const check of [wordless, { ...fails, counterexample: '[0,1]' }])
-      expect(await told({}, 'defect', check)).toEqual([expect.stringMatching(/is red without words/)]);
-  });
-
-  it('as a reference may lack only the checks that it declares', async () => {
-    const lacks = { ...passes, outcome: 'not_applicable', reason: 'needs unix' } as const;
-    expect(await told({}, 'reference', lacks)).toEqual([]);
-    expect(await told({ notApplicable: /frame/ }, 'reference', lacks)).toEqual([]);
-    expect(await told({ notApplicable: /types/ }, 'reference', lacks)).toEqual([
-      'not applicable: device.events.frame: needs unix',
+it.for(['reference', 'variant'] as const)(
+  'a subject has a problem where a true declaration is reported untrue: %s',
+  async (kind) => {
+    const untrue = { name: 'retention', declared: 'at most 10 events', observed: '11', holds: false };
+    const run = async () => sampleReport([passes], { declarations: [untrue, { ...untrue, holds: true }] });
+    const { problems: found } = await evaluateSubject(subjectOf(kind, [], { run }));
+    expect(found.map(({ what }) => what)).toEqual([
+      'not as declared: retention: declared at most 10 events, and seen: 11',
     ]);
-  });
+  },
+);
 
-  it('as a null server passes no SHOULD alone, and only checks that prove nothing', async () => {
-    const should = { ...passes, level: 'SHOULD' } as const;
-    expect(await told({ alone: true }, 'null', should)).toHaveLength(1);
-    expect(await told({ proves: /types/ }, 'null', passes)).toEqual([]);
-    expect(await told({ proves: /frame/ }, 'null', passes)).toHaveLength(1);
-  });
+const told = async (about: Partial<Subject>, kind: SubjectKind, check: CheckResult): Promise<string[]> =>
+  (await evaluateSubject(subjectOf(kind, [check], { breaks: [fails.id], ...about }))).problems.map(({ what }) => what);
 
-  const waits = { ...passes, id: 'x.waits', requirement_id: 'x.waits' };
-  const rests = { ...waits, outcome: 'blocked', blocked_by: fails.id, reason: `blocked by ${fails.id}` } as const;
-  it.for([
-    [[fails, rests], ['device.events.types', 'x.waits'], []],
-    [[fails, rests], ['x.waits'], ['not caught by x.waits; blocked: x.waits: blocked by device.events.types']],
-    [[{ ...waits, ...waitsOut }], ['x.waits'], []],
-  ] as [CheckResult[], string[], string[]][])(
-    'with a defect may be found by a premise of its check: %#',
-    async (given) => {
-      const [checks, breaks, expected] = given;
-      const found = await verdictOn('defect', checks, breaks, { whole: true, fast: true });
-      expect(found.problems.map(({ what }) => what)).toEqual(expected);
-    },
-  );
+it('a subject with a defect needs a finding in words, and in the required words', async () => {
+  expect(await told({ tells: /expected .*; actual: / }, 'defect', fails)).toEqual([]);
+  expect(await told({ tells: /no such words/ }, 'defect', fails)).toEqual(['no finding tells /no such words/']);
+  const { actual, ...wordless } = fails;
+  expect(actual).toBeDefined();
+  for (const check of [wordless, { ...fails, counterexample: '[0,1]' }])
+    expect(await told({}, 'defect', check)).toEqual([expect.stringMatching(/is red without words/)]);
+});
 
-  it('is limited in time when it runs alone', async () => {
-    using clock = vi.spyOn(performance, 'now');
-    const run = async (seconds: number): Promise<string[]> => {
-      clock.mockReturnValueOnce(0).mockReturnValue(seconds * 1000);
-      const { problems: found } = await evaluateSubject(subjectOf('variant', [passes]), { mostMs: 15_000 });
-      return found.map(({ what }) => what);
-    };
-    expect(await run(15)).toEqual([]);
-    expect(await run(16)).toEqual(['took 16.0 s, more than 15.0 s']);
-  });
+it('a subject as a reference may lack only the checks that it declares', async () => {
+  const lacks = { ...passes, outcome: 'not_applicable', reason: 'needs unix' } as const;
+  expect(await told({}, 'reference', lacks)).toEqual([]);
+  expect(await told({ notApplicable: /frame/ }, 'reference', lacks)).toEqual([]);
+  expect(await told({ notApplicable: /types/ }, 'reference', lacks)).toEqual([
+    'not applicable: device.events.frame: needs unix',
+  ]);
+});
 
-  it('has a problem when it fails to start, without ending the evaluation', async () => {
-    const run = () => Promise.reject(new Error('no port'));
-    const { problems: found } = await evaluateSubject(subjectOf('reference', [], { run }));
-    expect(found).toEqual([expect.objectContaining({ what: expect.stringContaining('no port') })]);
-  });
+it('a subject as a null server passes no SHOULD alone, and only checks that prove nothing', async () => {
+  const should = { ...passes, level: 'SHOULD' } as const;
+  expect(await told({ alone: true }, 'null', should)).toHaveLength(1);
+  expect(await told({ proves: /types/ }, 'null', passes)).toEqual([]);
+  expect(await told({ proves: /frame/ }, 'null', passes)).toHaveLength(1);
+});
+
+const waits = { ...passes, id: 'x.waits', requirement_id: 'x.waits' };
+const rests = { ...waits, outcome: 'blocked', blocked_by: fails.id, reason: `blocked by ${fails.id}` } as const;
+it.for([
+  [[fails, rests], ['device.events.types', 'x.waits'], []],
+  [[fails, rests], ['x.waits'], ['not caught by x.waits; blocked: x.waits: blocked by device.events.types']],
+  [[{ ...waits, ...waitsOut }], ['x.waits'], []],
+] as [CheckResult[], string[], string[]][])(
+  'a subject with a defect may be found by a premise of its check: %#',
+  async (given) => {
+    const [checks, breaks, expected] = given;
+    const found = await verdictOn('defect', checks, breaks, { whole: true, fast: true });
+    expect(found.problems.map(({ what }) => what)).toEqual(expected);
+  },
+);
+
+it('a subject is limited in time when it runs alone', async () => {
+  using clock = vi.spyOn(performance, 'now');
+  const run = async (seconds: number): Promise<string[]> => {
+    clock.mockReturnValueOnce(0).mockReturnValue(seconds * 1000);
+    const { problems: found } = await evaluateSubject(subjectOf('variant', [passes]), { mostMs: 15_000 });
+    return found.map(({ what }) => what);
+  };
+  expect(await run(15)).toEqual([]);
+  expect(await run(16)).toEqual(['took 16.0 s, more than 15.0 s']);
+});
+
+it('a subject has a problem when it fails to start, without ending the evaluation', async () => {
+  const run = () => Promise.reject(new Error('no port'));
+  const { problems: found } = await evaluateSubject(subjectOf('reference', [], { run }));
+  expect(found).toEqual([expect.objectContaining({ what: expect.stringContaining('no port') })]);
 });
 
 const one = sampleFailure({ id: 'device.one', requirement_id: 'device.one' });

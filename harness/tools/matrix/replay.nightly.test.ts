@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { scratch } from '../../../simulators/common/testing/scratch.ts';
 import { deviceDefect } from '../../../simulators/defects/device/index.ts';
 import { platformDefect } from '../../../simulators/defects/platform/index.ts';
@@ -43,36 +43,34 @@ function expectTheSame(found: CheckResult, again: CheckResult): void {
   expect(again.replay_path).toBe(found.replay_path);
 }
 
-describe('a counterexample is replayed', () => {
-  it.for([
-    ['unknown-query-refused', 'device.deployment.safe'],
-    ['malformed-is-none', 'device.events.cursor.malformed'],
-    ['non-ascii-lost', 'device.events.framing-safe'],
-  ] as const)('of a device: %s by %s', async ([defect, only]) => {
-    await using robot = await startRobot({
-      transport: 'unix',
-      behaviour: deviceDefect(defect).behaviour(referenceDevice),
-    });
-    const place = ['--patience', '2', ...optionsFor(robot.place)];
-    const { codes, found, again } = await checkAndReplay('device', only, place);
-    expectTheSame(found, again);
-    expect(codes).toEqual(found.outcome === 'fail' ? [1, 1] : [0, 0]);
+it.for([
+  ['unknown-query-refused', 'device.deployment.safe'],
+  ['malformed-is-none', 'device.events.cursor.malformed'],
+  ['non-ascii-lost', 'device.events.framing-safe'],
+] as const)('a counterexample is replayed of a device: %s by %s', async ([defect, only]) => {
+  await using robot = await startRobot({
+    transport: 'unix',
+    behaviour: deviceDefect(defect).behaviour(referenceDevice),
   });
+  const place = ['--patience', '2', ...optionsFor(robot.place)];
+  const { codes, found, again } = await checkAndReplay('device', only, place);
+  expectTheSame(found, again);
+  expect(codes).toEqual(found.outcome === 'fail' ? [1, 1] : [0, 0]);
+});
 
-  it.for([
-    ['limit-unbounded', 'platform.list.clamp.high', 'explored'],
-    ['has-more-on-full-page', 'platform.list.has-more', 'explored'],
-    ['pages-skip', 'platform.list.walk-once', 'explored'],
-    ['replaced-is-staged-again', 'platform.deployment.forward-only', 'directed'],
-  ] as const)('of a platform: %s by %s', async ([defect, only, kind]) => {
-    const behaviour = platformDefect(defect).behaviour(referenceBehaviour);
-    await using platform = await simulatePlatform({ behaviour, seed: 1, devices: 24, mqtt: false });
-    // In the environment, because a report contains no key.
-    const key = { MUSTER_API_KEY: platform.apiKey };
-    const { codes, found, again } = await checkAndReplay('platform', only, ['--url', platform.url], key);
-    // A replay of an exploration may find a different failing request.
-    if (kind === 'directed') expectTheSame(found, again);
-    else expect(again).toMatchObject({ outcome: found.outcome, counterexample: expect.any(String) });
-    expect(codes).toEqual(found.outcome === 'fail' ? [1, 1] : [0, 0]);
-  });
+it.for([
+  ['limit-unbounded', 'platform.list.clamp.high', 'explored'],
+  ['has-more-on-full-page', 'platform.list.has-more', 'explored'],
+  ['pages-skip', 'platform.list.walk-once', 'explored'],
+  ['replaced-is-staged-again', 'platform.deployment.forward-only', 'directed'],
+] as const)('a counterexample is replayed of a platform: %s by %s', async ([defect, only, kind]) => {
+  const behaviour = platformDefect(defect).behaviour(referenceBehaviour);
+  await using platform = await simulatePlatform({ behaviour, seed: 1, devices: 24, mqtt: false });
+  // In the environment, because a report contains no key.
+  const key = { MUSTER_API_KEY: platform.apiKey };
+  const { codes, found, again } = await checkAndReplay('platform', only, ['--url', platform.url], key);
+  // A replay of an exploration may find a different failing request.
+  if (kind === 'directed') expectTheSame(found, again);
+  else expect(again).toMatchObject({ outcome: found.outcome, counterexample: expect.any(String) });
+  expect(codes).toEqual(found.outcome === 'fail' ? [1, 1] : [0, 0]);
 });

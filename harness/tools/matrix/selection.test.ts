@@ -59,27 +59,25 @@ function variants(names: readonly string[], isRed: (names: readonly string[]) =>
 const SIX = ['a', 'b', 'c', 'd', 'e', 'f'];
 const inOrder = (): number => 0;
 
-describe('variants in bundles', () => {
-  it('are each in one bundle, which the seed decides', () => {
-    const names = [...SIX, ...SIX.map((name) => `other-${name}`)];
-    const { subjects } = variants(names);
-    const drawn = (seed: number): string[][] =>
-      bundlesOf(subjects, random(seed).next).map(({ members = [] }) => members.map(({ name }) => name));
-    expect(drawn(1).length).toBeLessThan(names.length / 3);
-    expect(drawn(1).flat().toSorted()).toEqual(names.toSorted());
-    expect(drawn(1)).toEqual(drawn(1));
-    expect(drawn(1)).not.toEqual(drawn(2));
-  });
+it('variants in bundles are each in one bundle, which the seed decides', () => {
+  const names = [...SIX, ...SIX.map((name) => `other-${name}`)];
+  const { subjects } = variants(names);
+  const drawn = (seed: number): string[][] =>
+    bundlesOf(subjects, random(seed).next).map(({ members = [] }) => members.map(({ name }) => name));
+  expect(drawn(1).length).toBeLessThan(names.length / 3);
+  expect(drawn(1).flat().toSorted()).toEqual(names.toSorted());
+  expect(drawn(1)).toEqual(drawn(1));
+  expect(drawn(1)).not.toEqual(drawn(2));
+});
 
-  it('are apart when they exclude each other, or when one is slow', () => {
-    const { subjects } = variants(['line-ends-crlf', 'line-ends-cr', 'slow-answers', 'byte-order-mark']);
-    const slow = subjects.map((subject) => ({ ...subject, slow: subject.name === 'slow-answers' }));
-    expect(bundlesOf(slow, inOrder).map(({ name }) => name)).toEqual([
-      'line-ends-crlf + byte-order-mark',
-      'line-ends-cr',
-      'slow-answers',
-    ]);
-  });
+it('variants in bundles are apart when they exclude each other, or when one is slow', () => {
+  const { subjects } = variants(['line-ends-crlf', 'line-ends-cr', 'slow-answers', 'byte-order-mark']);
+  const slow = subjects.map((subject) => ({ ...subject, slow: subject.name === 'slow-answers' }));
+  expect(bundlesOf(slow, inOrder).map(({ name }) => name)).toEqual([
+    'line-ends-crlf + byte-order-mark',
+    'line-ends-cr',
+    'slow-answers',
+  ]);
 });
 
 describe('defects in pairs', () => {
@@ -108,34 +106,32 @@ describe('defects in pairs', () => {
   });
 });
 
-describe('a bundle', () => {
-  const evaluated = async (isRed: (names: readonly string[]) => boolean) => {
-    const { subjects, runs } = variants(SIX, isRed);
-    const [bundle] = bundlesOf(subjects, inOrder);
-    const verdicts = await evaluateApart(bundle as Subject);
-    const wrong = verdicts.filter(({ problems }) => problems.length > 0);
-    const counted = verdicts.flatMap(({ subject }) => subject.members?.map(({ name }) => name) ?? [subject.name]);
-    expect(counted).toEqual(SIX);
-    return { wrong: wrong.map(({ subject, problems }) => [subject.name, problems[0]?.what ?? '']), runs };
-  };
+const evaluated = async (isRed: (names: readonly string[]) => boolean) => {
+  const { subjects, runs } = variants(SIX, isRed);
+  const [bundle] = bundlesOf(subjects, inOrder);
+  const verdicts = await evaluateApart(bundle as Subject);
+  const wrong = verdicts.filter(({ problems }) => problems.length > 0);
+  const counted = verdicts.flatMap(({ subject }) => subject.members?.map(({ name }) => name) ?? [subject.name]);
+  expect(counted).toEqual(SIX);
+  return { wrong: wrong.map(({ subject, problems }) => [subject.name, problems[0]?.what ?? '']), runs };
+};
 
-  it('is a single run when no variant is wrong', async () => {
-    expect(await evaluated(() => false)).toEqual({ wrong: [], runs: [SIX] });
-  });
+it('a bundle is a single run when no variant is wrong', async () => {
+  expect(await evaluated(() => false)).toEqual({ wrong: [], runs: [SIX] });
+});
 
-  it.for(SIX)('is split until the guilty variant is found: %s', async (guilty) => {
-    const { wrong, runs } = await evaluated((names) => names.includes(guilty));
-    expect(wrong).toEqual([[guilty, expect.stringMatching(/^device\./)]]);
-    expect(runs.length).toBeLessThanOrEqual(7);
-  });
+it.for(SIX)('a bundle is split until the guilty variant is found: %s', async (guilty) => {
+  const { wrong, runs } = await evaluated((names) => names.includes(guilty));
+  expect(wrong).toEqual([[guilty, expect.stringMatching(/^device\./)]]);
+  expect(runs.length).toBeLessThanOrEqual(7);
+});
 
-  it('names each of several guilty variants', async () => {
-    const { wrong } = await evaluated((names) => names.includes('b') || names.includes('e'));
-    expect(wrong.map(([name]) => name)).toEqual(['b', 'e']);
-  });
+it('a bundle names each of several guilty variants', async () => {
+  const { wrong } = await evaluated((names) => names.includes('b') || names.includes('e'));
+  expect(wrong.map(([name]) => name)).toEqual(['b', 'e']);
+});
 
-  it('has the problem itself when its variants are wrong only together', async () => {
-    const { wrong } = await evaluated((names) => names.includes('a') && names.includes('c'));
-    expect(wrong).toEqual([['a + b + c', expect.stringMatching(/^only together: device\./)]]);
-  });
+it('a bundle has the problem itself when its variants are wrong only together', async () => {
+  const { wrong } = await evaluated((names) => names.includes('a') && names.includes('c'));
+  expect(wrong).toEqual([['a + b + c', expect.stringMatching(/^only together: device\./)]]);
 });

@@ -138,76 +138,74 @@ test.for(['crash=before-rename', 'crash=after-rename'].flatMap((at) => [1, 2, 3]
   },
 );
 
-describe('a driven deployment', () => {
-  test('fails if a file path is invalid, and leaves the previous files', async () => {
-    await using on = await robot();
-    await on.device.deploy({ config_instances: [{ filepath: '/ok', content: '1' }] });
-    const config_instances = ['/fine', '../x'].map((filepath) => ({ filepath, content: '1' }));
-    const failed = await on.device.deploy({ config_instances });
-    expect(failed).toMatchObject({ status: 'failed', activity_status: 'archived' });
-    expect(readFileSync(`${on.dir}/root/ok`, 'utf8')).toBe('1');
-    expect(existsSync(`${on.dir}/root/fine`)).toBe(false);
-    expect(on.device.stats().latestId).toBe(1);
-  });
+test('a driven deployment fails if a file path is invalid, and leaves the previous files', async () => {
+  await using on = await robot();
+  await on.device.deploy({ config_instances: [{ filepath: '/ok', content: '1' }] });
+  const config_instances = ['/fine', '../x'].map((filepath) => ({ filepath, content: '1' }));
+  const failed = await on.device.deploy({ config_instances });
+  expect(failed).toMatchObject({ status: 'failed', activity_status: 'archived' });
+  expect(readFileSync(`${on.dir}/root/ok`, 'utf8')).toBe('1');
+  expect(existsSync(`${on.dir}/root/fine`)).toBe(false);
+  expect(on.device.stats().latestId).toBe(1);
+});
 
-  test('is retried while the disk is full, and deployed once there is space', async () => {
-    const content = 'too large for now';
-    using full = fullDisk((bytes) => bytes === content);
-    await using on = await robot({ retryMs: 10 });
-    const stream = await on.listen();
-    const made = await on.device.deploy({ config_instances: [{ filepath: '/a', content }] });
-    expect(made).toMatchObject({ status: 'retrying', activity_status: 'queued' });
-    expect(on.device.stats().latestId).toBe(0);
-    full.free();
-    await stream.count(1);
-    expect(on.device.port.get(made.id)).toMatchObject({ status: 'deployed', error_status: 'none' });
-    expect(readFileSync(`${on.dir}/root/a`, 'utf8')).toBe(content);
-  });
+test('a driven deployment is retried while the disk is full, and deployed once there is space', async () => {
+  const content = 'too large for now';
+  using full = fullDisk((bytes) => bytes === content);
+  await using on = await robot({ retryMs: 10 });
+  const stream = await on.listen();
+  const made = await on.device.deploy({ config_instances: [{ filepath: '/a', content }] });
+  expect(made).toMatchObject({ status: 'retrying', activity_status: 'queued' });
+  expect(on.device.stats().latestId).toBe(0);
+  full.free();
+  await stream.count(1);
+  expect(on.device.port.get(made.id)).toMatchObject({ status: 'deployed', error_status: 'none' });
+  expect(readFileSync(`${on.dir}/root/a`, 'utf8')).toBe(content);
+});
 
-  test('is not retried once a newer deployment is applied', async () => {
-    using full = fullDisk((bytes) => bytes === 'old');
-    await using on = await robot({ retryMs: 10, failedMs: 20 });
-    await on.device.deploy({ config_instances: [{ filepath: '/a', content: 'old' }] });
-    full.free();
-    const newer = await on.device.deploy({ config_instances: [{ filepath: '/a', content: 'new' }] });
-    // Archived by a timer that ends after the timer of the retry.
-    const last = await on.device.deploy({ activity_status: 'queued', error_status: 'failed' });
-    await eventually(() => expect(on.device.port.get(last.id)?.activity_status).toBe('archived'));
-    expect(on.device.port.active().map(({ id }) => id)).toEqual([newer.id]);
-    expect(on.device.stats().latestId).toBe(1);
-  });
+test('a driven deployment is not retried once a newer deployment is applied', async () => {
+  using full = fullDisk((bytes) => bytes === 'old');
+  await using on = await robot({ retryMs: 10, failedMs: 20 });
+  await on.device.deploy({ config_instances: [{ filepath: '/a', content: 'old' }] });
+  full.free();
+  const newer = await on.device.deploy({ config_instances: [{ filepath: '/a', content: 'new' }] });
+  // Archived by a timer that ends after the timer of the retry.
+  const last = await on.device.deploy({ activity_status: 'queued', error_status: 'failed' });
+  await eventually(() => expect(on.device.port.get(last.id)?.activity_status).toBe('archived'));
+  expect(on.device.port.active().map(({ id }) => id)).toEqual([newer.id]);
+  expect(on.device.stats().latestId).toBe(1);
+});
 
-  test('is finally applied if it is the newer of two that are retried', async () => {
-    using full = fullDisk((bytes) => bytes === 'old' || bytes === 'new');
-    await using on = await robot({ retryMs: 50 });
-    await on.device.deploy({ config_instances: [{ filepath: '/a', content: 'old' }] });
-    const newer = await on.device.deploy({ config_instances: [{ filepath: '/a', content: 'new' }] });
-    full.free();
-    await eventually(() => expect(on.device.port.active().map(({ id }) => id)).toEqual([newer.id]));
-    expect(readFileSync(`${on.dir}/root/a`, 'utf8')).toBe('new');
-  });
+test('a driven deployment is finally applied if it is the newer of two that are retried', async () => {
+  using full = fullDisk((bytes) => bytes === 'old' || bytes === 'new');
+  await using on = await robot({ retryMs: 50 });
+  await on.device.deploy({ config_instances: [{ filepath: '/a', content: 'old' }] });
+  const newer = await on.device.deploy({ config_instances: [{ filepath: '/a', content: 'new' }] });
+  full.free();
+  await eventually(() => expect(on.device.port.active().map(({ id }) => id)).toEqual([newer.id]));
+  expect(readFileSync(`${on.dir}/root/a`, 'utf8')).toBe('new');
+});
 
-  test('that fails while the robot stops leaves no timer, so that the robot starts again', async () => {
-    const failedMs = 1;
-    await using on = await robot({ failedMs });
-    const driving = on.device.deploy({ error_status: 'failed' });
-    await on.device.stop();
-    const { id } = await driving;
-    // A timer left behind would lock the directory.
-    await delay(failedMs + 20);
+test('a driven deployment that fails while the robot stops leaves no timer, so that the robot starts again', async () => {
+  const failedMs = 1;
+  await using on = await robot({ failedMs });
+  const driving = on.device.deploy({ error_status: 'failed' });
+  await on.device.stop();
+  const { id } = await driving;
+  // A timer left behind would lock the directory.
+  await delay(failedMs + 20);
+  await on.device.start();
+  expect(on.device.port.get(id)).toMatchObject({ status: 'failed', activity_status: 'archived' });
+});
+
+test('a driven deployment has a unique id, even after restarts', async () => {
+  await using on = await robot();
+  const ids = new Set<string>();
+  for (let round = 0; round < 5; round += 1) {
+    for (const activity_status of ['staged', 'deployed', 'queued'] as const)
+      ids.add((await on.device.deploy({ activity_status })).id);
+    on.device.kill();
     await on.device.start();
-    expect(on.device.port.get(id)).toMatchObject({ status: 'failed', activity_status: 'archived' });
-  });
-
-  test('has a unique id, even after restarts', async () => {
-    await using on = await robot();
-    const ids = new Set<string>();
-    for (let round = 0; round < 5; round += 1) {
-      for (const activity_status of ['staged', 'deployed', 'queued'] as const)
-        ids.add((await on.device.deploy({ activity_status })).id);
-      on.device.kill();
-      await on.device.start();
-    }
-    expect(ids.size).toBe(15);
-  });
+  }
+  expect(ids.size).toBe(15);
 });

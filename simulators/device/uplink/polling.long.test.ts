@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { served } from '../../../harness/common/testing/servers.ts';
 import { removedPayload } from '../../../harness/contract/device-api.ts';
 import { eventually, useScratch } from '../../common/testing/scratch.ts';
@@ -88,104 +88,108 @@ async function setUp(change: Partial<Behaviour> = {}, options: Partial<PollingUp
   };
 }
 
-describe('the polling uplink', () => {
-  it('sends key and version, and creates the device with its name once', async () => {
-    const robot = await setUp();
-    await robot.uplink.start();
-    expect(robot.uplink).toMatchObject({ deviceId: 'dvc_7', status: 'online' });
-    expect(robot.lines()).toEqual(['GET /beta/devices', 'POST /beta/devices', 'GET /beta/deployments']);
-    const headers = { 'x-api-key': 'key_secret', 'service-version': '2026-08-17.everglades' };
-    expect(robot.requests[0]).toMatchObject({ headers });
-    await robot.uplink.stop();
-    const next = robot.make();
-    await next.start();
-    expect(robot.lines().slice(3)).toEqual(['GET /beta/deployments']);
-    await next.stop();
-    expect(robot.time.waiting).toEqual([]);
-  });
+it('the polling uplink sends key and version, and creates the device with its name once', async () => {
+  const robot = await setUp();
+  await robot.uplink.start();
+  expect(robot.uplink).toMatchObject({ deviceId: 'dvc_7', status: 'online' });
+  expect(robot.lines()).toEqual(['GET /beta/devices', 'POST /beta/devices', 'GET /beta/deployments']);
+  const headers = { 'x-api-key': 'key_secret', 'service-version': '2026-08-17.everglades' };
+  expect(robot.requests[0]).toMatchObject({ headers });
+  await robot.uplink.stop();
+  const next = robot.make();
+  await next.start();
+  expect(robot.lines().slice(3)).toEqual(['GET /beta/deployments']);
+  await next.stop();
+  expect(robot.time.waiting).toEqual([]);
+});
 
-  it('is the device that it created when the answer was lost', async () => {
-    const robot = await setUp({ losesDevice: true });
-    const starting = robot.uplink.start();
-    const posts = () => robot.lines().filter((line) => line === 'POST /beta/devices');
-    await robot.eventually(() => expect(posts()).toHaveLength(2));
-    await starting;
-    expect(robot.uplink.deviceId).toBe(ROBOT.id);
-  });
+it('the polling uplink is the device that it created when the answer was lost', async () => {
+  const robot = await setUp({ losesDevice: true });
+  const starting = robot.uplink.start();
+  const posts = () => robot.lines().filter((line) => line === 'POST /beta/devices');
+  await robot.eventually(() => expect(posts()).toHaveLength(2));
+  await starting;
+  expect(robot.uplink.deviceId).toBe(ROBOT.id);
+});
 
-  it.each([true, false])('applies deployments (content can be expanded: %s)', async (expandsContent) => {
+it.each([true, false])(
+  'the polling uplink applies deployments (content can be expanded: %s)',
+  async (expandsContent) => {
     const robot = await setUp({ expandsContent });
     robot.platform.deploy(ROBOT.id, { '/a.json': '1', '/b.json': '2' });
     await robot.uplink.start();
     expect(Object.fromEntries(robot.device.files)).toEqual({ '/a.json': '1', '/b.json': '2' });
     expect(robot.lines().filter((line) => line.endsWith('/content'))).toHaveLength(expandsContent ? 0 : 2);
-  });
+  },
+);
 
-  it.each(['ignores filters', 'refuses filters'] as const)(
-    'reads all pages of a platform that %s, and applies its device’s newest deployment',
-    async (plain) => {
-      const others = Array.from({ length: 120 }, (_, n) => ({ id: `dvc_o${n}`, name: `other ${n}` }));
-      const robot = await setUp({ plain, devices: [...others, ROBOT] }, { intervalMs: 5_000 });
-      await robot.uplink.start();
-      expect(robot.uplink.deviceId).toBe(ROBOT.id);
-      expect(robot.device.events).toEqual(['deployed dpl_new']);
-      const refused = plain === 'refuses filters' ? 1 : 0;
-      expect(robot.lines()).toEqual([
-        ...Array.from({ length: 2 + refused }, () => 'GET /beta/devices'),
-        ...Array.from({ length: 3 + refused }, () => 'GET /beta/deployments'),
-      ]);
-      const before = robot.requests.length;
-      robot.time.advance(5_000);
-      await eventually(() => expect(robot.requests).toHaveLength(before + 3));
-      expect(robot.requests.slice(before).filter(({ path }) => path.includes('device_id'))).toHaveLength(
-        plain === 'refuses filters' ? 0 : 3,
-      );
-    },
-  );
-
-  it('uses the device id of its option deviceOf, without listing devices', async () => {
-    const robot = await setUp({ plain: 'ignores filters' }, { deviceOf: () => 'dvc_o7' });
+it.each(['ignores filters', 'refuses filters'] as const)(
+  'the polling uplink reads all pages of a platform that %s, and applies its device’s newest deployment',
+  async (plain) => {
+    const others = Array.from({ length: 120 }, (_, n) => ({ id: `dvc_o${n}`, name: `other ${n}` }));
+    const robot = await setUp({ plain, devices: [...others, ROBOT] }, { intervalMs: 5_000 });
     await robot.uplink.start();
-    expect(robot.uplink.deviceId).toBe('dvc_o7');
-    expect(robot.device.events).toEqual(['deployed dpl_o7']);
-    expect(robot.lines()).not.toContain('GET /beta/devices');
-  });
+    expect(robot.uplink.deviceId).toBe(ROBOT.id);
+    expect(robot.device.events).toEqual(['deployed dpl_new']);
+    const refused = plain === 'refuses filters' ? 1 : 0;
+    expect(robot.lines()).toEqual([
+      ...Array.from({ length: 2 + refused }, () => 'GET /beta/devices'),
+      ...Array.from({ length: 3 + refused }, () => 'GET /beta/deployments'),
+    ]);
+    const before = robot.requests.length;
+    robot.time.advance(5_000);
+    await eventually(() => expect(robot.requests).toHaveLength(before + 3));
+    expect(robot.requests.slice(before).filter(({ path }) => path.includes('device_id'))).toHaveLength(
+      plain === 'refuses filters' ? 0 : 3,
+    );
+  },
+);
 
-  it.each([true, false])('applies staged deployments only with its option takesStaged (%s)', async (takesStaged) => {
+it('the polling uplink uses the device id of its option deviceOf, without listing devices', async () => {
+  const robot = await setUp({ plain: 'ignores filters' }, { deviceOf: () => 'dvc_o7' });
+  await robot.uplink.start();
+  expect(robot.uplink.deviceId).toBe('dvc_o7');
+  expect(robot.device.events).toEqual(['deployed dpl_o7']);
+  expect(robot.lines()).not.toContain('GET /beta/devices');
+});
+
+it.each([true, false])(
+  'the polling uplink applies staged deployments only with its option takesStaged (%s)',
+  async (takesStaged) => {
     const robot = await setUp({ plain: 'ignores filters', target: 'staged', devices: [ROBOT] }, { takesStaged });
     await robot.uplink.start();
     expect(robot.device.events).toEqual(takesStaged ? ['deployed dpl_new'] : []);
-  });
+  },
+);
 
-  it.each<[what: string, options: Partial<PollingUplinkOptions>]>([
-    ['that looks its device up', {}],
-    ['that knows its device', { deviceOf: () => ROBOT.id }],
-  ])('%s is online only while the platform answers', async (_, options) => {
-    const robot = await setUp({ status: 503 }, options);
-    let isOnline = false;
-    const starting = robot.uplink.start().then(() => {
-      isOnline = true;
-    });
-    await eventually(() => expect(robot.uplink.status).toBe('offline'));
-    expect(isOnline).toBe(false);
-    robot.behaviour.status = 200;
-    await robot.eventually(() => expect(robot.uplink.status).toBe('online'));
-    await starting;
-    robot.behaviour.status = 503;
-    expect(await robot.uplink.sync()).toMatchObject({ code: 'in_cooldown' });
-    expect(robot.uplink.status).toBe('offline');
-    expect(robot.uplink.lastDisconnectedAt).toBeDefined();
+it.each<[what: string, options: Partial<PollingUplinkOptions>]>([
+  ['that looks its device up', {}],
+  ['that knows its device', { deviceOf: () => ROBOT.id }],
+])('the polling uplink %s is online only while the platform answers', async (_, options) => {
+  const robot = await setUp({ status: 503 }, options);
+  let isOnline = false;
+  const starting = robot.uplink.start().then(() => {
+    isOnline = true;
   });
+  await eventually(() => expect(robot.uplink.status).toBe('offline'));
+  expect(isOnline).toBe(false);
+  robot.behaviour.status = 200;
+  await robot.eventually(() => expect(robot.uplink.status).toBe('online'));
+  await starting;
+  robot.behaviour.status = 503;
+  expect(await robot.uplink.sync()).toMatchObject({ code: 'in_cooldown' });
+  expect(robot.uplink.status).toBe('offline');
+  expect(robot.uplink.lastDisconnectedAt).toBeDefined();
+});
 
-  it('goes on with its filter after a refusal of every request', async () => {
-    const robot = await setUp({ devices: [ROBOT] });
-    await robot.uplink.start();
-    robot.behaviour.status = 400;
-    expect(await robot.uplink.sync()).toMatchObject({ code: 'in_cooldown' });
-    robot.behaviour.status = 200;
-    await robot.eventually(() => expect(robot.uplink.status).toBe('online'));
-    expect(robot.requests.at(-1)?.path).toContain(`device_id=${ROBOT.id}`);
-  });
+it('the polling uplink goes on with its filter after a refusal of every request', async () => {
+  const robot = await setUp({ devices: [ROBOT] });
+  await robot.uplink.start();
+  robot.behaviour.status = 400;
+  expect(await robot.uplink.sync()).toMatchObject({ code: 'in_cooldown' });
+  robot.behaviour.status = 200;
+  await robot.eventually(() => expect(robot.uplink.status).toBe('online'));
+  expect(robot.requests.at(-1)?.path).toContain(`device_id=${ROBOT.id}`);
 });
 
 const NEEDED = ['deployments:read', 'config_instances:read', 'devices:read', 'devices:write'];

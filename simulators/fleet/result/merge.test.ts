@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { histogram, Metrics, summariesOf, summary } from '../measure/metrics.ts';
 import { mergeResults, type Part } from './merge.ts';
 import { exitCode, outcomeOf } from './result.ts';
@@ -16,122 +16,120 @@ const shard = (index: number, count: number, samples: number[], more: Parameters
   };
 };
 
-describe('merging shards', () => {
-  it('equals the whole run, for any split', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.double({ min: 0, max: 100_000, noNaN: true }), fc.nat(3)), {
-          minLength: 1,
-          maxLength: 100,
-        }),
-        (samples) => {
-          const of = (index: number) => samples.filter(([, part]) => part === index).map(([ms]) => ms);
-          const merged = mergeResults([0, 1, 2, 3].map((index) => shard(index + 1, 4, of(index))));
-          const every = samples.map(([ms]) => ms);
-          const whole = shard(1, 1, every).result;
-          expect(merged.metrics).toEqual(whole.metrics);
-          expect(merged.histograms).toEqual(whole.histograms);
-          expect(merged.counters).toEqual(whole.counters);
-          expect(merged.robots).toBe(40);
-          expect(merged.complete).toBe(true);
-        },
-      ),
-      { numRuns: 30 },
-    );
-  });
-
-  it('adds the costs of all processes, and averages the costs of a robot', () => {
-    const part = (bytes: number, robot_marginal_bytes: number | null) =>
-      costPartWith({ peak_bytes: bytes, end_bytes: bytes / 2, robot_whole_bytes: bytes / 10, robot_marginal_bytes });
-    const of = (bytes: number, robots: number, marginal: number | null) => ({
-      memory: 'PSS' as const,
-      robots,
-      parts: { parent: part(bytes, null), whole: part(bytes, marginal) },
-    });
-    const [one, two] = [shard(1, 2, [1], { costs: of(1000, 10, 5) }), shard(2, 2, [1], { costs: of(4000, 30, 9) })];
-    expect(mergeResults([one, two]).costs).toEqual({
-      memory: 'PSS',
-      robots: 40,
-      parts: {
-        parent: { ...part(5000, null), processes: 2, cpu_seconds: 3, robot_whole_bytes: 325 },
-        whole: { ...part(5000, 8), processes: 2, cpu_seconds: 3, robot_whole_bytes: 325 },
+it('merging shards equals the whole run, for any split', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.double({ min: 0, max: 100_000, noNaN: true }), fc.nat(3)), {
+        minLength: 1,
+        maxLength: 100,
+      }),
+      (samples) => {
+        const of = (index: number) => samples.filter(([, part]) => part === index).map(([ms]) => ms);
+        const merged = mergeResults([0, 1, 2, 3].map((index) => shard(index + 1, 4, of(index))));
+        const every = samples.map(([ms]) => ms);
+        const whole = shard(1, 1, every).result;
+        expect(merged.metrics).toEqual(whole.metrics);
+        expect(merged.histograms).toEqual(whole.histograms);
+        expect(merged.counters).toEqual(whole.counters);
+        expect(merged.robots).toBe(40);
+        expect(merged.complete).toBe(true);
       },
-    });
-    expect(mergeResults([one, shard(2, 2, [1])])).not.toHaveProperty('costs');
-  });
+    ),
+    { numRuns: 30 },
+  );
+});
 
-  it('evaluates thresholds over all shards, including new ones', () => {
-    const good = { thresholds: [{ expr: 'rollout.ms.p99<1s', value: 10, ok: true }] };
-    const slow = Array.from({ length: 20 }, () => 5000);
-    const merged = mergeResults([shard(1, 2, [10], good), shard(2, 2, slow, good)], {
-      thresholds: ['rollout.ms.count==21'],
-    });
-    expect(merged.thresholds).toEqual([
-      { expr: 'rollout.ms.p99<1s', value: expect.closeTo(5000, -2), ok: false },
-      { expr: 'rollout.ms.count==21', value: 21, ok: true },
-    ]);
-    expect(exitCode(merged)).toBe(99);
+it('merging shards adds the costs of all processes, and averages the costs of a robot', () => {
+  const part = (bytes: number, robot_marginal_bytes: number | null) =>
+    costPartWith({ peak_bytes: bytes, end_bytes: bytes / 2, robot_whole_bytes: bytes / 10, robot_marginal_bytes });
+  const of = (bytes: number, robots: number, marginal: number | null) => ({
+    memory: 'PSS' as const,
+    robots,
+    parts: { parent: part(bytes, null), whole: part(bytes, marginal) },
   });
+  const [one, two] = [shard(1, 2, [1], { costs: of(1000, 10, 5) }), shard(2, 2, [1], { costs: of(4000, 30, 9) })];
+  expect(mergeResults([one, two]).costs).toEqual({
+    memory: 'PSS',
+    robots: 40,
+    parts: {
+      parent: { ...part(5000, null), processes: 2, cpu_seconds: 3, robot_whole_bytes: 325 },
+      whole: { ...part(5000, 8), processes: 2, cpu_seconds: 3, robot_whole_bytes: 325 },
+    },
+  });
+  expect(mergeResults([one, shard(2, 2, [1])])).not.toHaveProperty('costs');
+});
 
-  it('adds judged answers by rule, and a wrong answer of one shard fails all', () => {
-    const judged = (count: number, phase: string) => ({ ...judgedWith([{ count, phase }]), cpu_share: 0.01 * count });
-    const right = { ...judgedWith([]), dropped: 3 };
-    const merged = mergeResults([
-      shard(1, 4, [1], { answers: right }),
-      shard(2, 4, [1], { answers: judged(2, '1-ramp') }),
-      shard(3, 4, [1], { answers: judged(3, '2-hold') }),
-      shard(4, 4, [1]),
-    ]);
-    expect(merged.answers).toMatchObject({ seen: 300, judged: 30, dropped: 3, cpu_share: 0.03 });
-    expect(merged.answers?.findings).toMatchObject([{ count: 5, phase: '1-ramp' }]);
-    expect(exitCode(merged)).toBe(1);
-    expect(mergeResults([shard(1, 1, [1])])).not.toHaveProperty('answers');
+it('merging shards evaluates thresholds over all shards, including new ones', () => {
+  const good = { thresholds: [{ expr: 'rollout.ms.p99<1s', value: 10, ok: true }] };
+  const slow = Array.from({ length: 20 }, () => 5000);
+  const merged = mergeResults([shard(1, 2, [10], good), shard(2, 2, slow, good)], {
+    thresholds: ['rollout.ms.count==21'],
   });
+  expect(merged.thresholds).toEqual([
+    { expr: 'rollout.ms.p99<1s', value: expect.closeTo(5000, -2), ok: false },
+    { expr: 'rollout.ms.count==21', value: 21, ok: true },
+  ]);
+  expect(exitCode(merged)).toBe(99);
+});
 
-  it('keeps the reasons of an incomplete shard, and the worst verdict', () => {
-    const merged = mergeResults([
-      shard(1, 2, [1], { verdict: 'suspect', verdict_reasons: ['late'] }),
-      shard(2, 2, [1], { complete: false, incomplete_reasons: ['worker 2 is lost'] }),
-    ]);
-    expect(merged).toMatchObject({ verdict: 'suspect', verdict_reasons: ['shard-1: late'] });
-    expect(merged).toMatchObject({ complete: false, incomplete_reasons: ['shard-2: worker 2 is lost'] });
-  });
+it('merging shards adds judged answers by rule, and a wrong answer of one shard fails all', () => {
+  const judged = (count: number, phase: string) => ({ ...judgedWith([{ count, phase }]), cpu_share: 0.01 * count });
+  const right = { ...judgedWith([]), dropped: 3 };
+  const merged = mergeResults([
+    shard(1, 4, [1], { answers: right }),
+    shard(2, 4, [1], { answers: judged(2, '1-ramp') }),
+    shard(3, 4, [1], { answers: judged(3, '2-hold') }),
+    shard(4, 4, [1]),
+  ]);
+  expect(merged.answers).toMatchObject({ seen: 300, judged: 30, dropped: 3, cpu_share: 0.03 });
+  expect(merged.answers?.findings).toMatchObject([{ count: 5, phase: '1-ramp' }]);
+  expect(exitCode(merged)).toBe(1);
+  expect(mergeResults([shard(1, 1, [1])])).not.toHaveProperty('answers');
+});
 
-  it.each([1, 2])('is incomplete when only shard %i ended early by its own robots', (early) => {
-    const ended = { complete: false, ended_by: 'rollout.missed.count==0', incomplete_reasons: ['ended early: x'] };
-    const merged = mergeResults([1, 2].map((index) => shard(index, 2, [1], index === early ? ended : {})));
-    expect([exitCode(merged), merged.outcome]).toEqual([2, 'INCOMPLETE']);
-  });
+it('merging shards keeps the reasons of an incomplete shard, and the worst verdict', () => {
+  const merged = mergeResults([
+    shard(1, 2, [1], { verdict: 'suspect', verdict_reasons: ['late'] }),
+    shard(2, 2, [1], { complete: false, incomplete_reasons: ['worker 2 is lost'] }),
+  ]);
+  expect(merged).toMatchObject({ verdict: 'suspect', verdict_reasons: ['shard-1: late'] });
+  expect(merged).toMatchObject({ complete: false, incomplete_reasons: ['shard-2: worker 2 is lost'] });
+});
 
-  it.each([
-    ['another seed', { seed: 2 }, /seed is 1 and 2/],
-    ['another scenario', { scenario: 'other' }, /scenario is test and other/],
-    ['another size', { fleet_robots: 7 }, /fleet_robots/],
-    ['another run', { run_id: 'tuesday' }, /belong to different runs: run_id is absent and tuesday/],
-  ])('refuses shards of %s', (_what, change, message) => {
-    expect(() => mergeResults([shard(1, 2, [1]), shard(2, 2, [1], change)])).toThrow(message);
-  });
+it.each([1, 2])('merging shards is incomplete when only shard %i ended early by its own robots', (early) => {
+  const ended = { complete: false, ended_by: 'rollout.missed.count==0', incomplete_reasons: ['ended early: x'] };
+  const merged = mergeResults([1, 2].map((index) => shard(index, 2, [1], index === early ? ended : {})));
+  expect([exitCode(merged), merged.outcome]).toEqual([2, 'INCOMPLETE']);
+});
 
-  it('refuses a repeated shard and a wrong number of shards', () => {
-    expect(() => mergeResults([shard(1, 2, [1]), shard(1, 2, [1])])).toThrow(/both shard 1\/2/);
-    expect(() => mergeResults([shard(1, 2, [1])], { expect: 3 })).toThrow(/3 shards were expected/);
-    expect(() => mergeResults([])).toThrow(/no result/);
-  });
+it.each([
+  ['another seed', { seed: 2 }, /seed is 1 and 2/],
+  ['another scenario', { scenario: 'other' }, /scenario is test and other/],
+  ['another size', { fleet_robots: 7 }, /fleet_robots/],
+  ['another run', { run_id: 'tuesday' }, /belong to different runs: run_id is absent and tuesday/],
+])('merging shards refuses shards of %s', (_what, change, message) => {
+  expect(() => mergeResults([shard(1, 2, [1]), shard(2, 2, [1], change)])).toThrow(message);
+});
 
-  it('combines the seconds of the shards', () => {
-    const tick = (rate: number, p99: number) => {
-      const [rates, load] = [{ http: rate }, { cpu: 0.5, rss_bytes: 100, loop_max_ms: p99 }];
-      return tickWith({ robots: { online: 5 }, rates, p99: { 'http.ms': p99 }, ...load });
-    };
-    const merged = mergeResults([
-      shard(1, 2, [1], { series: [tick(3, 10), tick(1, 1)] }),
-      shard(2, 2, [1], { series: [tick(4, 20)] }),
-    ]);
-    expect(merged.series).toMatchObject([
-      { robots: { online: 10 }, rates: { http: 7 }, p99: { 'http.ms': 20 }, cpu: 1, rss_bytes: 200, loop_max_ms: 20 },
-      { robots: { online: 5 }, rates: { http: 1 } },
-    ]);
-  });
+it('merging shards refuses a repeated shard and a wrong number of shards', () => {
+  expect(() => mergeResults([shard(1, 2, [1]), shard(1, 2, [1])])).toThrow(/both shard 1\/2/);
+  expect(() => mergeResults([shard(1, 2, [1])], { expect: 3 })).toThrow(/3 shards were expected/);
+  expect(() => mergeResults([])).toThrow(/no result/);
+});
+
+it('merging shards combines the seconds of the shards', () => {
+  const tick = (rate: number, p99: number) => {
+    const [rates, load] = [{ http: rate }, { cpu: 0.5, rss_bytes: 100, loop_max_ms: p99 }];
+    return tickWith({ robots: { online: 5 }, rates, p99: { 'http.ms': p99 }, ...load });
+  };
+  const merged = mergeResults([
+    shard(1, 2, [1], { series: [tick(3, 10), tick(1, 1)] }),
+    shard(2, 2, [1], { series: [tick(4, 20)] }),
+  ]);
+  expect(merged.series).toMatchObject([
+    { robots: { online: 10 }, rates: { http: 7 }, p99: { 'http.ms': 20 }, cpu: 1, rss_bytes: 200, loop_max_ms: 20 },
+    { robots: { online: 5 }, rates: { http: 1 } },
+  ]);
 });
 
 it('the seconds of shards are aligned at their common start', () => {

@@ -15,59 +15,57 @@ const measured = measuredIn({
 });
 const check = (expr: string) => evaluate(parseThreshold(expr), measured);
 
-describe('thresholds', () => {
-  it.each([
-    ['rollout.ms.p99<5s', 990, true],
-    ['rollout.ms.p99<900ms', 990, false],
-    ['rollout.ms.p12.5<1s', 125, true],
-    ['rollout.ms.p99.9<1s', 999, true],
-    ['rollout.ms.p999<1s', 999, true],
-    ['rollout.ms.max<=5s', 1000, true],
-    ['rollout.ms.p50 > 1s', 500, false],
-    ['reconnect.ms.max<3h', 5 * 3_600_000, false],
-    ['rollout.ms.count>=1000', 1000, true],
-    ['rollout.ms.count==99', 1000, false],
-    ['http.errors.rate<1%', 0.015, false],
-    ['http.errors.count==3', 3, true],
-    ['http.attempts.rate>=10/s', 10, true],
-    ['rollout.ms.rate>4/s', 50, true],
-  ])('%s', (expr, value, ok) => {
-    const result = check(expr);
-    expect(result.ok).toBe(ok);
-    // Compares roughly, because a histogram keeps three digits.
-    expect((result.value ?? 0) / value).toBeCloseTo(1, 2);
-  });
+it.each([
+  ['rollout.ms.p99<5s', 990, true],
+  ['rollout.ms.p99<900ms', 990, false],
+  ['rollout.ms.p12.5<1s', 125, true],
+  ['rollout.ms.p99.9<1s', 999, true],
+  ['rollout.ms.p999<1s', 999, true],
+  ['rollout.ms.max<=5s', 1000, true],
+  ['rollout.ms.p50 > 1s', 500, false],
+  ['reconnect.ms.max<3h', 5 * 3_600_000, false],
+  ['rollout.ms.count>=1000', 1000, true],
+  ['rollout.ms.count==99', 1000, false],
+  ['http.errors.rate<1%', 0.015, false],
+  ['http.errors.count==3', 3, true],
+  ['http.attempts.rate>=10/s', 10, true],
+  ['rollout.ms.rate>4/s', 50, true],
+])('thresholds %s', (expr, value, ok) => {
+  const result = check(expr);
+  expect(result.ok).toBe(ok);
+  // Compares roughly, because a histogram keeps three digits.
+  expect((result.value ?? 0) / value).toBeCloseTo(1, 2);
+});
 
-  it.each([
-    ['empty.ms.p99<5s', 'no sample'],
-    ['typo.ms.p99<5s', 'these were: empty.ms'],
-    ['http.errors.p99<5s', 'is a counter'],
-    ['rollout.ms.rate<1%', 'rollout.attempts'],
-  ])('%s is missed when nothing was measured', (expr, reason) => {
-    expect(check(expr)).toMatchObject({ value: null, ok: false, reason: expect.stringContaining(reason) });
-  });
+it.each([
+  ['empty.ms.p99<5s', 'no sample'],
+  ['typo.ms.p99<5s', 'these were: empty.ms'],
+  ['http.errors.p99<5s', 'is a counter'],
+  ['rollout.ms.rate<1%', 'rollout.attempts'],
+])('thresholds %s is missed when nothing was measured', (expr, reason) => {
+  expect(check(expr)).toMatchObject({ value: null, ok: false, reason: expect.stringContaining(reason) });
+});
 
-  it.each([
-    ['rollout.ms.p99', /must read/],
-    ['rollout.ms.p100<5s', /not a statistic; accepted: count, max, rate, and any percentile, e\.g\. p50, p95, p99\.9/],
-    ['rollout.ms.p0<5s', /not a statistic/],
-    ['rollout.ms.avg<5s', /'avg' is not a statistic/],
-    ['rollout.ms.p99<5', /a number and a unit, .*ns, us, ms, s, m/],
-    ['rollout.ms.p99<5days', /'5days' is no duration/],
-    ['rollout.ms.count<5s', /a count has no unit/],
-    ['http.errors.rate<5', /percentage of attempts/],
-    ['rolout.ms.p99<5s', /there is no metric 'rolout\.ms'; did you mean rollout\.ms\?\n.*ping\.ms.*\n.*ping\.errors/],
-    ['http.errors.p99<5s', /'http\.errors' is a counter: only count and rate/],
-    ['sse.events.rate<1%', /attempts of 'sse\.events' are not counted/],
-    ['rollout.ms.p99<-5s', /never below 0, but '-5s' is/],
-  ])('refuses %s', (expr, message) => {
-    expect(() => checkThreshold(expr)).toThrow(message);
-  });
+it.each([
+  ['rollout.ms.p99', /must read/],
+  ['rollout.ms.p100<5s', /not a statistic; accepted: count, max, rate, and any percentile, e\.g\. p50, p95, p99\.9/],
+  ['rollout.ms.p0<5s', /not a statistic/],
+  ['rollout.ms.avg<5s', /'avg' is not a statistic/],
+  ['rollout.ms.p99<5', /a number and a unit, .*ns, us, ms, s, m/],
+  ['rollout.ms.p99<5days', /'5days' is no duration/],
+  ['rollout.ms.count<5s', /a count has no unit/],
+  ['http.errors.rate<5', /percentage of attempts/],
+  ['rolout.ms.p99<5s', /there is no metric 'rolout\.ms'; did you mean rollout\.ms\?\n.*ping\.ms.*\n.*ping\.errors/],
+  ['http.errors.p99<5s', /'http\.errors' is a counter: only count and rate/],
+  ['sse.events.rate<1%', /attempts of 'sse\.events' are not counted/],
+  ['rollout.ms.p99<-5s', /never below 0, but '-5s' is/],
+])('thresholds refuses %s', (expr, message) => {
+  expect(() => checkThreshold(expr)).toThrow(message);
+});
 
-  it('are missed by a run without measurements, with a short message', () => {
-    const nothing = { metrics: {}, counters: {}, times: () => undefined, measuredSeconds: 0, phases: [] };
-    expect(evaluate(checkThreshold('ping.ms.p99<1s'), nothing).reason).toBe('nothing was measured');
-  });
+it('thresholds are missed by a run without measurements, with a short message', () => {
+  const nothing = { metrics: {}, counters: {}, times: () => undefined, measuredSeconds: 0, phases: [] };
+  expect(evaluate(checkThreshold('ping.ms.p99<1s'), nothing).reason).toBe('nothing was measured');
 });
 
 describe('a threshold of a part', () => {

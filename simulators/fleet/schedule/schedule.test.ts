@@ -46,68 +46,69 @@ const actions = (options: PlanOptions, parts: number): string[] =>
     )
     .sort();
 
-describe('the plan of a fleet', () => {
-  it('is the same for any split of the fleet', () => {
-    fc.assert(
-      fc.property(
-        fc.integer(),
-        fc.integer({ min: 1, max: 60 }),
-        fc.integer({ min: 2, max: 9 }),
-        (seed, robots, parts) => {
-          const options = { seed, robots };
-          expect(actions(options, parts)).toEqual(actions(options, 1));
-        },
-      ),
-      { numRuns: 20 },
-    );
-  });
+it('the plan of a fleet is the same for any split of the fleet', () => {
+  fc.assert(
+    fc.property(
+      fc.integer(),
+      fc.integer({ min: 1, max: 60 }),
+      fc.integer({ min: 2, max: 9 }),
+      (seed, robots, parts) => {
+        const options = { seed, robots };
+        expect(actions(options, parts)).toEqual(actions(options, 1));
+      },
+    ),
+    { numRuns: 20 },
+  );
+});
 
-  it('rounds a share to the nearest number of robots, at least one', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 1000 }), (robots, permille) => {
-        const kill = { do: 'kill', share: `${permille / 10}%`, over: '1s' } as const;
-        const streams = streamsOf({ seed: 1, robots }, 0, kill, membersOf(robots));
-        // 58 % of 25 robots are 14 or 15.
-        const off = Math.abs(streams.length - Math.max(1, (permille * robots) / 1000));
-        expect(off).toBeLessThanOrEqual(0.5 + 1e-9);
-      }),
-    );
-  });
+it('the plan of a fleet rounds a share to the nearest number of robots, at least one', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 1000 }), (robots, permille) => {
+      const kill = { do: 'kill', share: `${permille / 10}%`, over: '1s' } as const;
+      const streams = streamsOf({ seed: 1, robots }, 0, kill, membersOf(robots));
+      // 58 % of 25 robots are 14 or 15.
+      const off = Math.abs(streams.length - Math.max(1, (permille * robots) / 1000));
+      expect(off).toBeLessThanOrEqual(0.5 + 1e-9);
+    }),
+  );
+});
 
-  const stage = (share: string, own = {}) => ({ do: 'rollout' as const, release: 'v2', share, over: '1s', ...own });
-  const reachedBy = (phases: Phase[], robots = 100): number[][] => {
-    const plan = { seed: 4, robots, classes: { arm: { share: '50%' }, cart: { share: '50%' } }, phases };
-    return phases.map((phase, index) => streamsOf(plan, index, phase, membersOf(robots)).map(({ robot }) => robot));
-  };
+const stage = (share: string, own = {}) => ({ do: 'rollout' as const, release: 'v2', share, over: '1s', ...own });
+const reachedBy = (phases: Phase[], robots = 100): number[][] => {
+  const plan = { seed: 4, robots, classes: { arm: { share: '50%' }, cart: { share: '50%' } }, phases };
+  return phases.map((phase, index) => streamsOf(plan, index, phase, membersOf(robots)).map(({ robot }) => robot));
+};
 
-  const sorted = (robots: readonly number[][]) => robots.flat().toSorted((one, other) => one - other);
+const sorted = (robots: readonly number[][]) => robots.flat().toSorted((one, other) => one - other);
 
-  it('rolls a release out in stages, to each robot once and by share', () => {
-    const stages = [stage('10%'), stage('10%'), stage('40%'), stage('100%')];
-    expect(reachedBy(stages).map(({ length }) => length)).toEqual([10, 1, 29, 60]);
-    for (const phases of [stages, [stage('100%', { class: 'arm' }), ...stages]])
-      expect(sorted(reachedBy(phases))).toEqual(membersOf(100));
-  });
+it('the plan of a fleet rolls a release out in stages, to each robot once and by share', () => {
+  const stages = [stage('10%'), stage('10%'), stage('40%'), stage('100%')];
+  expect(reachedBy(stages).map(({ length }) => length)).toEqual([10, 1, 29, 60]);
+  for (const phases of [stages, [stage('100%', { class: 'arm' }), ...stages]])
+    expect(sorted(reachedBy(phases))).toEqual(membersOf(100));
+});
 
-  it.each([1, 2, 3, 10])('reaches a robot in each stage of a release while any of %i is left', (robots) => {
+it.each([1, 2, 3, 10])(
+  'the plan of a fleet reaches a robot in each stage of a release while any of %i is left',
+  (robots) => {
     const reached = reachedBy([stage('1%'), stage('10%'), stage('25%'), stage('100%')], robots);
     expect(sorted(reached)).toEqual(membersOf(robots));
     expect(reached.filter(({ length }) => length > 0)).toHaveLength(Math.min(robots, 4));
-  });
+  },
+);
 
-  it('restarts the stages of a release after another release', () => {
-    const phases = [stage('10%', { release: 'next' }), stage('100%'), stage('100%', { release: 'next' })];
-    expect(reachedBy(phases).map(({ length }) => length)).toEqual([10, 100, 100]);
-  });
+it('the plan of a fleet restarts the stages of a release after another release', () => {
+  const phases = [stage('10%', { release: 'next' }), stage('100%'), stage('100%', { release: 'next' })];
+  expect(reachedBy(phases).map(({ length }) => length)).toEqual([10, 100, 100]);
+});
 
-  it('differs by seed, and chooses other robots in another phase', () => {
-    expect(actions({ seed: 1, robots: 20 }, 1)).not.toEqual(actions({ seed: 2, robots: 20 }, 1));
-    const robotsIn = (kind: string) =>
-      actions({ seed: 3, robots: 200 }, 1)
-        .filter((line) => line.split(' ')[2] === kind)
-        .map((line) => line.split(' ')[0]);
-    expect(robotsIn('partition')).not.toEqual(robotsIn('clock-skew'));
-  });
+it('the plan of a fleet differs by seed, and chooses other robots in another phase', () => {
+  expect(actions({ seed: 1, robots: 20 }, 1)).not.toEqual(actions({ seed: 2, robots: 20 }, 1));
+  const robotsIn = (kind: string) =>
+    actions({ seed: 3, robots: 200 }, 1)
+      .filter((line) => line.split(' ')[2] === kind)
+      .map((line) => line.split(' ')[0]);
+  expect(robotsIn('partition')).not.toEqual(robotsIn('clock-skew'));
 });
 
 const pingsOf = (robots: number, hold: Omit<Extract<Phase, { do: 'hold' }>, 'do'>): number[] =>
