@@ -51,7 +51,7 @@ it('muster fleet exits with 1 and names robot and ids of events out of order', a
   expect(new Set(violations.map(({ robot }) => robot))).toEqual(new Set([17]));
 });
 
-it('muster fleet ends at once when the platform is unreachable or rejects the key, which it does not print', async () => {
+it('muster fleet ends at once if the platform is unreachable or rejects the key, which stays unprinted', async () => {
   await using platform = await simulatePlatform({ mqtt: false });
   for (const [url, code, said] of [
     ['http://127.0.0.1:1/beta', 2, /\nmuster: the platform cannot be reached at .*: GET \/devices.*ECONNREFUSED/],

@@ -45,7 +45,7 @@ it('muster simulate platform takes keys with scopes, and never shows them', asyn
   expect(started.stderr).not.toMatch(/secret|viewer/);
 });
 
-it('muster simulate platform prints the token of its control API, or writes it to the --control-token file', async () => {
+it('muster simulate platform prints the token of its control API, or writes it to --control-token', async () => {
   const told = await ready(run('--control', '0', '--mqtt', 'none'));
   const authorized = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
   expect((await fetch(told.control ?? '', authorized(told.control_token ?? ''))).status).toBe(200);

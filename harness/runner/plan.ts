@@ -23,7 +23,10 @@ export interface PlanOptions {
   sections?: readonly string[];
   fast?: boolean;
   readOnly?: boolean;
-  /** Profile whose requirements the target must meet, or `core`. Default: the largest that the capabilities allow. */
+  /**
+   * Profile that the target must meet; `core` runs the core checks only. Default: the largest profile that the
+   * capabilities allow.
+   */
   profile?: string;
   /** Sections or ids of SHOULD requirements whose violation fails the run; `*` means all. */
   failOn?: readonly string[];

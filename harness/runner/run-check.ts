@@ -48,8 +48,8 @@ const MOST_ATTEMPTS = 3;
 const SHOWN = 600;
 const SHOWN_IN_OBSERVATION = 200;
 /**
- * Replaces an error by a more exact one, e.g. a timeout by the end of the target's process. `standing`: accepts the
- * error as exact.
+ * Replaces an error by a more exact one, e.g. a timeout by the end of the target's process. `standing`: keeps the error
+ * as it is, also in later calls.
  */
 type Reconsider = (error: unknown, standing?: boolean) => Promise<unknown>;
 

@@ -83,7 +83,7 @@ const CODES: Readonly<Record<string, string>> = {
   git_commit_not_found: 'resource_not_found',
 };
 
-/** Error code for a repeated `after`, which published agents refuse in plain text even with equal values. */
+/** Internal code for a repeated `after`, even of equal values: published agents answer it in plain text. */
 const REPEATED = 'repeated_parameter';
 
 function inRustStyle<T>(value: T): T {

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 const { values: options } = parseArgs({
   options: {
     port: { type: 'string', default: '0' },
-    /** API key with scopes, `KEY=SCOPE,SCOPE`. Unspecified: how a service issues keys. */
+    /** API key with scopes, `KEY=SCOPE,SCOPE`. The specification does not say how a service issues keys. */
     key: { type: 'string', multiple: true, default: ['dev=devices:read'] },
     devices: { type: 'string', default: '25' },
   },

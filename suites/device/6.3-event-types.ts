@@ -62,7 +62,7 @@ async function deployAndCompare(
   files: readonly ConfigFile[],
 ): Promise<(FileDifferences & { id: string }) | undefined> {
   const root = configRoot(t);
-  // Compares at each event, because control may name its deployment only after the event.
+  // Compares files at each event, because the control call may return the id of its deployment only later.
   const differencesAt = new Map<unknown, FileDifferences>();
   let made: { id: string; activity_status: string } | undefined;
   const pending = t.control.deploy({ config_instances: [...files] }).then((deployment) => {

@@ -17,7 +17,7 @@ export const envelope = requirement({
     'Every collection answers with the list envelope: ' +
     'object "list", integer limit and offset, boolean has_more, and data whose items have an object and an id.',
 });
-/** Essential: without any list, this check fails instead of every check. */
+/** Essential: if no list is served, this check alone fails, and the checks that build on it are blocked. */
 check(envelope, { aspect: 'any', profile: 'core', essential: true }, async (t: Platform) => {
   await servedCollections(t);
 });

@@ -48,7 +48,7 @@ async function startDevice(setting: DeviceSetting, { transport, ...others }: Dev
   // Allows requests without a token on the plain address, even if a defect breaks the token check.
   const authorized: typeof transport.authorized = (header, token, way) =>
     way === PLAIN || transport.authorized(header, token, way);
-  // Proxy instead of a copy, because copying would record decisions that no request has used.
+  // Wraps `transport` in a proxy: a copy would read every member, and each read counts as a used decision.
   const get = (target: typeof transport, name: string): unknown =>
     name === 'authorized' ? authorized : Reflect.get(target, name);
   const behaviour = { ...others, transport: new Proxy(transport, { get }) };

@@ -186,7 +186,7 @@ test('a driven deployment is finally applied if it is the newer of two that are 
   expect(readFileSync(`${on.dir}/root/a`, 'utf8')).toBe('new');
 });
 
-test('a driven deployment that fails while the robot stops leaves no timer, so that the robot starts again', async () => {
+test('a driven deployment that fails while the robot stops leaves no timer: the robot starts again', async () => {
   const failedMs = 1;
   await using on = await robot({ failedMs });
   const driving = on.device.deploy({ error_status: 'failed' });

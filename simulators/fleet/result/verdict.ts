@@ -110,7 +110,7 @@ function adviceOn(findings: readonly Finding[], evidence: Evidence): string[] {
 /** Metrics of work that grows with the number of robots, not with request rates. */
 const WORK_OF_ROBOTS = ['start.ms', 'sync.ms', 'connect.ms', 'reconnect.ms', 'subscriber.reconnect.ms'];
 
-/** Requests per second; 0 if the robots' own work outnumbers the requests. */
+/** Requests per second without roll-outs; 0 if the robots' own work, roll-outs and events outnumber them. */
 function trafficRate({ metrics, counters, seconds }: Evidence): number {
   const count = (name: string): number => counters[name] ?? 0;
   const rollouts = count('rollout.attempts');

@@ -73,7 +73,7 @@ it('a platform that throttles forever ends in an incomplete result with the reas
   expect(existsSync(folder('out', 'report.html'))).toBe(true);
 });
 
-it('a platform that throttles counts a roll-out as late when its POST is answered after its event was read', async () => {
+it('a roll-out behind a throttle is late when its POST is answered after its event was read', async () => {
   const platform = await inFrontOf(
     () => undefined,
     0,

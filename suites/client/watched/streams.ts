@@ -116,7 +116,7 @@ export const platformRules = [
 
 /** Maximum milliseconds until an immediate reconnection; a later request may be another client's. */
 const AT_ONCE_MS = 3_500;
-/** Consecutive immediate reconnections that make a finding; correct clients in turns cause fewer. */
+/** Immediate reconnections in a row, without a newer cursor, that make a finding; several clients cause fewer. */
 const IN_A_ROW = 12;
 /** Consecutive cursors beyond all seen events that make a finding; Muster may miss a single event. */
 const BEYOND_IN_A_ROW = 3;

@@ -97,7 +97,7 @@ export const compactIntoBurst = (): Command => ({
 export interface Opening {
   back: number;
   way: 'after' | 'header' | 'both' | 'none';
-  /** Steps back of the header beside `after`; a text is a malformed header, which a device may refuse or ignore. */
+  /** With `way: 'both'`, how many events back Last-Event-ID points; a text is a malformed id, refused or ignored. */
   other: number | string;
   types: keyof typeof TYPES;
   accept: string | undefined;

@@ -10,7 +10,7 @@ interface LogState {
   /** Maximum number of events of deployments and failed calls after the newest event. */
   readonly more: number;
   readonly asked: number;
-  /** First and last id in the log after a compaction; undefined before any compaction, and after a later stop. */
+  /** First and last id in the log after a compaction; undefined before any, and once the agent is stopped after it. */
   readonly left: { earliest: bigint; latest: bigint } | undefined;
 }
 

@@ -224,7 +224,7 @@ export async function sampleRetained(
 async function earliestServed(streams: Streams, known = 0n): Promise<bigint | undefined> {
   const zero = await statusAt(streams, 0n);
   if (zero !== 410) return zero === 200 ? 0n : undefined;
-  // Searches upwards, because compaction never restores an event.
+  // Searches upwards from the last known start of the log, because compaction only ever moves the start up.
   let low = known > 0n ? known - 1n : 0n;
   let high = low + 1n;
   let status = await statusAt(streams, high);

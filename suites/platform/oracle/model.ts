@@ -177,8 +177,8 @@ export const knows = (kind: ResourceKind, name: string, version: SupportedVersio
   isInVocabulary(fieldsOf(kind, version)[name] ?? RESOURCES[kind].expansions[name]?.schema?.(version), value);
 
 /**
- * True for a record with a value or a second slot that an older `version` lacks; no section states how that version
- * shows it. Undefined if an expansion that differs between the versions was never shown.
+ * True for a record with a value that the older `version` lacks, or with several slots where that version has one; no
+ * section states how that version shows such a record. Undefined if an expansion that differs was never shown.
  */
 export function isBeyond(record: KnownRecord | undefined, version: string): boolean | undefined {
   if (record === undefined || version === NEWEST_VERSION) return false;

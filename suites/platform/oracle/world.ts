@@ -64,7 +64,7 @@ export async function makeWorld(ex: Explorer): Promise<World> {
 
 const MORE_THAN_A_PAGE = 101;
 
-/** Makes one list longer than 100 items, because only such a list shows whether a platform obeys a limit. */
+/** Makes one list longer than 100 items, because only such a list shows whether `limit` is clamped to 100. */
 export async function fillOneList(ex: Explorer, { writes, types }: World): Promise<void> {
   const longest = Math.max(...[...ex.model.lists.values()].map(({ reference }) => reference?.total ?? 0));
   if (longest >= MORE_THAN_A_PAGE || types.length === 0) return;

@@ -35,7 +35,7 @@ export class Writes {
     return ++this.#count;
   }
 
-  /** `ids`: of the record that the request changes; none for a new record. */
+  /** `ids`: path ids of the record to change, its own id first; empty when the request creates a record. */
   async #post(id: string, version: string, body: Body, predicted = body, ids: readonly string[] = []) {
     const ask = askFor(operation(id), version, ids, { body });
     const query = this.#expansionsOf(ask);
