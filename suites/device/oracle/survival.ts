@@ -188,7 +188,7 @@ export const tearTail = (share: number): Command => ({
         await whileDown();
         real.tornAfter.push(real.ledger.newest);
         const next = nextLine(await lastLine(t));
-        const torn = 1 + Math.floor(share * (next.length - 3));
+        const torn = 1 + Math.floor(share * (next.length - 2));
         rest = next.subarray(torn);
         await appendTo(t, next.subarray(0, torn));
       });
