@@ -25,7 +25,7 @@ type Options = Parameters<ReturnType<typeof checks>>[1];
 
 /**
  * Marks a check that needs `write`: `--read-only` omits the check, and by default no other exclusive check runs beside
- * it. Checks that ping set `writes` themselves, because a ping changes no data but reaches a robot.
+ * it. Checks that ping need no `write`, because a ping changes no data, but set `writes`, because it reaches a robot.
  */
 export const writing = (options: Options): Options =>
   options.needs?.includes('write') === true ? { sharing: 'exclusive', ...options, writes: true } : options;

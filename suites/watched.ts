@@ -24,7 +24,7 @@ export class PerClient<T> {
 
   of(client: string): T {
     const known = this.#known.get(client) ?? this.#make();
-    // Moves the client to the end, because the client at the beginning is dropped.
+    // Moves the client to the end, because a full map drops its first client, which was silent for longest.
     this.#known.delete(client);
     this.#known.set(client, known);
     // Maximum number of remembered clients; a proxy in front of a platform may see thousands.

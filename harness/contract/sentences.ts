@@ -29,7 +29,7 @@ const TITLES: Record<string, string> = {
 
 export const isSection = (section: string): boolean => Object.hasOwn(TITLES, section);
 
-/** Falls back to the nearest parent section; empty if the specification has neither. */
+/** Title of the section, or else of its nearest parent section; empty if the specification has neither. */
 export const sectionTitle = (section: string): string =>
   TITLES[section] ?? (section.includes('.') ? sectionTitle(section.slice(0, section.lastIndexOf('.'))) : '');
 

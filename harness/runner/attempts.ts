@@ -22,7 +22,9 @@ export class Attempts {
     madeOnce(this.#ended, result.id, () => []).push({ result, isAlone });
   }
 
-  /** Worst result, because a later pass does not undo a failure. */
+  /**
+   * Worst result of a check's attempts, because a later pass does not undo a failure; an excused one ranks as `known`.
+   */
   worst(id: string, excuses: (result: CheckResult) => boolean): CheckResult | undefined {
     const weight = (result: CheckResult): number =>
       WEIGHTS[result.outcome === 'fail' && excuses(result) ? 'known' : result.outcome];
@@ -68,7 +70,8 @@ export function rateInWords({ times, failed, alone, not_tried }: Rate): string {
   const counted = ({ times: all, failed: some }: Rate['alone']): string => `${some} of ${all}`;
   const isBoth = alone.times > 0 && beside.times > 0;
   const why = not_tried === undefined ? '' : `; not tried alone: ${not_tried}`;
-  // Blames other requests only for a frequent failure, because attempts without others may miss a rare one.
+  // Blames other requests only if at least half of the attempts beside them failed, because the few attempts alone may
+  // miss a rarer failure.
   if (isBoth && alone.failed === 0 && beside.failed > 0 && 2 * beside.failed >= beside.times) {
     const or = beside.times === 1 ? ' or in an earlier state' : '';
     return `only beside other requests${or}: ${counted(beside)} times, and ${counted(alone)} alone${why}`;

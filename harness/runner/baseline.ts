@@ -127,7 +127,10 @@ function settle(result: CheckResult, entries: BaselineEntry[], today: string, ba
   };
 }
 
-/** Accepts `<requirement>.watched`, a rule of `muster watch` alone, because one baseline may serve `check` too. */
+/**
+ * False also for `<requirement>.watched`, a rule that only `muster watch` has, because one baseline may serve `check`
+ * too.
+ */
 const isUnknown = (id: string, { ids }: Scope): boolean =>
   !ids.includes(id) &&
   !(id.endsWith('.watched') && ids.some((known) => `${known}.`.startsWith(id.slice(0, -'watched'.length))));
@@ -202,7 +205,7 @@ export function updatedBaseline(
       const { id, expected = 'the requirement to hold', actual = 'it does not', rate } = result;
       const isSeldom = rate !== undefined && rate.failed < rate.times;
       const when = isSeldom ? `${today}, ${rateInWords(rate)}` : today;
-      // Takes a finding in one request form for flaky, because another seed may draw another form.
+      // Marks a finding that shows in only one request form as flaky, because another seed may draw another form.
       const kind = isSeldom || expected.includes(ALSO_WHEN_ASKED) ? 'flaky' : 'bug';
       const reason = printable(`found on ${when}: ${inWords({ expected, actual })}`);
       const end = new Date(Date.parse(`${today}T00:00:00Z`) + 30 * 86_400_000);

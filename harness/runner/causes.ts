@@ -21,7 +21,7 @@ export function comparableText({ expected = '', actual = '' }: Partial<FindingTe
   return { expected: inWords(expected, due, named), actual: inWords(actual, due, named) };
 }
 
-/** Characters kept of `expected` and of `actual`; `READ`: characters read of each. */
+/** Longest comparable text, in characters; `READ`: characters of the original text from which it is made. */
 const LONGEST = 300;
 const READ = 4000;
 
@@ -72,8 +72,8 @@ type Grouped = Premised & { readonly requirement: { readonly id: string } };
 /**
  * Sets `consequence_of` on each finding that shares its cause with a simpler finding. Two findings share a cause if
  * - their checks decide the same requirement, or
- * - the simpler check failed and is a direct or indirect premise of the other check, which has tolerated the deviation
- *   of the simpler check, if any, or
+ * - the simpler check failed and is a direct or indirect premise of the other check; if it reports a deviation, the
+ *   other check must have tolerated that deviation, or
  * - their checks got the same wrong answer to the same request, apart from numbers.
  */
 export function groupByCause(results: readonly CheckResult[], checks: readonly Grouped[]): CheckResult[] {

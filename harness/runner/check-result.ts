@@ -33,7 +33,7 @@ const sawOf = ({ recorder }: Pick<EndedRun, 'recorder'>, { counts }: CheckRecord
   ...Object.fromEntries(counts),
 });
 
-/** A replay of a counterexample passes with too few observations, because it runs a single input. */
+/** A replay of a counterexample passes even with fewer observations than `least`, because it runs a single input. */
 export function endedNormally(run: EndedRun, record: CheckRecord): Ended {
   if (record.warning !== undefined) return warnedResult(record.warning, run, record);
   const { least = {}, orElse } = run.check;
@@ -109,7 +109,10 @@ function whyBlocked(error: unknown): Pick<CheckResult, 'reason' | 'fault'> {
   return { reason: `a fault in Muster: ${place.replaceAll(/\s+/g, ' ')}`, fault: true };
 }
 
-/** Gives a script after calls of control, which a curl line cannot repeat. */
+/**
+ * Exchanges with a curl line for the last one, or with a shell script after calls of control, which a curl line cannot
+ * repeat.
+ */
 function evidenceOf(recorder: Recorder, about: Partial<CheckResult>, seen?: Snapshot): Partial<CheckResult> {
   if (seen !== undefined && seen.exchanges.length > 0) recorder.restore(seen);
   const exchanges = recorder.evidence(telling(about), 8);

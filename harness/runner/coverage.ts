@@ -67,7 +67,7 @@ export function openOfProfile(
   return open.map(({ checks, why }) => `--profile ${profile.name}: ${checks} ${why}`);
 }
 
-/** Largest profile, among those smaller than the run's, whose requirements the run has all decided. */
+/** Largest profile, below the run's own, whose requirements the run has all decided. */
 export function decidedProfile({ checks }: Pick<Suite<never>, 'checks'>, report: Report): string | undefined {
   const { api, profile, requirements_version: date } = report;
   const results = new Map(report.checks.map((result) => [result.id, result.outcome]));

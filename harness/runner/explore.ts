@@ -25,12 +25,12 @@ export class Adoptions<Seen> {
 interface Bounds {
   ms: number;
   requests: number;
-  /** Requests sent even after `ms` milliseconds. */
+  /** Minimum number of requests, which may be sent even after `ms`, but not after `lateMs`. */
   least: number;
   lateMs: number;
 }
 
-/** Pauses of this process do not count as time. */
+/** Bounds of an exploration; the time for which this process stood still does not count. */
 export class Budget {
   readonly #bounds: Readonly<Bounds>;
   readonly #now: () => number;

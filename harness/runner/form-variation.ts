@@ -11,7 +11,7 @@ export const ALSO_WHEN_ASKED = ', also when asked ';
 /** Milliseconds, by outcome, above which a check does not run again in the usual form. */
 const LONG_MS: Partial<Record<CheckResult['outcome'], number>> = { blocked: 10_000, undecided: 1000 };
 
-/** Yields the form of each run of a check, and takes its result. */
+/** Yields the form of the check's next run (undefined: the usual form), and receives the result of that run. */
 type Trial = Generator<Form | undefined, { result: CheckResult; others?: readonly CheckResult[] }, CheckResult>;
 
 export function* inUsualForm(): Trial {
@@ -23,10 +23,13 @@ export class FormVariation {
   readonly #isReplay: boolean;
   readonly #left = new Set(EQUIVALENT_FORMS);
   #alike = 0;
-  /** Form by the id of a check whose finding shows in this form only. */
+  /** Unusual forms by check id, where the finding of the check shows in that form only. */
   readonly found = new Map<string, Form>();
 
-  /** `isReplay`: runs each check in the usual form too, because its finding may show only there. */
+  /**
+   * `isReplay`: runs a check that passes in its unusual form in the usual form too, because the finding to replay may
+   * show only there.
+   */
   constructor(seed: number, { isReplay = false } = {}) {
     this.#seed = seed;
     this.#isReplay = isReplay;
@@ -38,7 +41,8 @@ export class FormVariation {
     const isLong = first.duration_ms > (LONG_MS[first.outcome] ?? Number.POSITIVE_INFINITY);
     if (form === undefined || isLong) return { result: first };
     if (isRight(first)) return { result: first.outcome === 'pass' && !this.#isReplay ? first : yield undefined };
-    // Takes a warning for better than a failure, because a SHOULD that never holds must not hide a MUST.
+    // Ranks a warning above a failure; otherwise a SHOULD violated in both forms would hide a MUST violated in the
+    // unusual form.
     const isBetter = (other: CheckResult): boolean =>
       isRight(other) || (other.outcome === 'warn' && first.outcome === 'fail');
     const usual = yield undefined;
@@ -76,7 +80,10 @@ export class FormVariation {
   }
 }
 
-/** True for a finding in a form with a `promise`, or of a target that ended; other forms may be refused. */
+/**
+ * True for a finding that decides the check: HTTP promises that its form makes no difference (`promise`), or the target
+ * ended. A target may refuse other forms.
+ */
 const counts = (first: CheckResult, { promise }: Form): boolean =>
   isFinding(first) && (promise !== undefined || first.expected === GOES_ON);
 

@@ -24,8 +24,8 @@ export interface PlanOptions {
   fast?: boolean;
   readOnly?: boolean;
   /**
-   * Profile that the target must meet; `core` runs the core checks only. Default: the largest profile that the
-   * capabilities allow.
+   * Profile that the target must meet. Default: the largest profile that the capabilities allow. `core` keeps that
+   * default, and runs only the checks marked as core.
    */
   profile?: string;
   /** Sections or ids of SHOULD requirements whose violation fails the run; `*` means all. */
@@ -60,7 +60,10 @@ export interface Plan<Context> {
 
 /** `leastMs`, `mostMs`: bounds of the milliseconds for all retries of a run together. */
 export interface Tries {
-  /** Retries of a finding. Two reveal 3 of 4 findings that occur in half of all runs as intermittent, one reveals 2. */
+  /**
+   * Retries of a finding. A finding that occurs in half of all runs shows as intermittent in 3 of 4 cases with two
+   * retries, and in 2 of 4 with one.
+   */
   times: number;
   leastMs: number;
   mostMs: number;

@@ -28,7 +28,8 @@ export async function runProperty<T>(
   };
   const property = fc.asyncProperty(arbitrary, neverWeaker(predicate, run.onFound));
   const attempt = async (how: fc.Parameters<[T]>) => await fc.check(property, { ...inputs, ...how });
-  // Draws new inputs if the path leads to none or throws, because the target may have shown other values since.
+  // Draws new inputs if the path leads to no input or throws: inputs may depend on values of the target, which may have
+  // changed since the finding.
   const replayed =
     run.path !== undefined &&
     (await attempt({ path: run.path, numRuns: 1, endOnFailure: true }).catch(() => undefined));
@@ -51,7 +52,10 @@ export async function runProperty<T>(
   });
 }
 
-/** While shrinking, ignores errors weaker than an earlier one, e.g. a crash after a violation. */
+/**
+ * Ignores an error weaker than an earlier one while shrinking: no answer is weaker than a violation, and any other
+ * error is weaker than no answer.
+ */
 function neverWeaker<T>(predicate: (value: T) => Promise<void>, onFound: () => void): (value: T) => Promise<void> {
   let strongest = 0;
   return async (value) => {
@@ -87,7 +91,10 @@ export interface PropertyBounds {
   describeLeftOut(tried: number, all: number): string;
 }
 
-/** Shrinking ignores errors that prove no violation, such as a rate limit. */
+/**
+ * Returns `property` with bounds on the time of trying and shrinking. Shrinking ignores errors that prove no violation,
+ * such as a rate limit.
+ */
 export function boundedProperty(
   t: Pick<CheckContext, 'property' | 'note' | 'saw' | 'signal' | 'session' | 'follows'>,
   { shrinkMs, tryMs = () => Number.POSITIVE_INFINITY, least = 1, examplesAtOnce = 0, describeLeftOut }: PropertyBounds,
@@ -135,7 +142,7 @@ export function boundedProperty(
 
 export const AT_ONCE = 8;
 
-/** Tests a failed item again without others, so that a finding shows no requests of other items. */
+/** Tests eight items at a time, then alone each item that has not passed, so that a finding shows no other requests. */
 export async function eachAtOnce<T>(
   { signal }: Pick<CheckContext, 'signal'>,
   items: readonly T[],
@@ -173,7 +180,7 @@ export const describeCommands = (commands: Iterable<unknown>): string =>
 const SURROGATES = { first: 0xd800, count: 0x800 };
 const LAST_CODE_POINT = 0x10_ffff;
 
-/** Code points except surrogates, instead of fast-check's unit `binary`, which takes seconds to set up. */
+/** Any code point but a surrogate; fast-check's unit `binary` gives the same, but takes seconds to set up. */
 export const codePoint: fc.Arbitrary<string> = fc
   .nat({ max: LAST_CODE_POINT - SURROGATES.count })
   .map((at) => String.fromCodePoint(at < SURROGATES.first ? at : at + SURROGATES.count));

@@ -72,7 +72,7 @@ const ANY = 4000;
 const LONGEST_COMMAND = 20_000;
 const COMMANDS = ['curl', 'script', 'replay_command'] as const;
 
-/** Takes a redacted report, because redaction finds only unshortened secrets. */
+/** Shortens the texts of a redacted report; redaction comes first, because it does not find a secret that was cut. */
 export function presentableReport(report: Report): Report {
   const { target, unreachable } = report;
   return {

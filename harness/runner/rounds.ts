@@ -96,7 +96,7 @@ async function retryFindings<Context>(
   const checkOf = ({ id }: CheckResult): Check<Context> =>
     plan.checks.find((planned) => planned.check.id === id)?.check as Check<Context>;
   const findings = results.filter((result) => isFinding(result) && !excuses(result));
-  // Leaves out rules, because a rule judges the requests of other checks.
+  // Leaves out rules: a rule judges the requests of other checks, and its own check sends none.
   const found = group(findings).filter((result) => checkOf(result).rule === undefined);
   for (const { id, consequence_of: cause } of found) why.set(id, cause && `may follow from ${cause}`);
   const budgetMs = Math.min(tries.mostMs, Math.max(tries.leastMs, (performance.now() - started) / 3));
@@ -130,7 +130,7 @@ async function retryFindings<Context>(
   return why;
 }
 
-/** A finding with `path` needs little time to replay. */
+/** Why a check is not tried again. A finding with `path` fits into any time left, because its replay is short. */
 function whyNotRetried({ path, duration_ms: tookMs }: CheckResult, signal: AbortSignal, end: number) {
   if (signal.aborted) return `the run was over: ${runOverReason(signal).reason}`;
   const leftMs = end - performance.now();
@@ -189,7 +189,8 @@ export async function runInLanes<Context>(
     results.get(check)?.resolve(result);
     return result;
   };
-  // Delays checks marked `last` and their dependants; `ordered` has premises before dependants.
+  // Delays checks marked `last` and their dependants; one pass finds all, because `ordered` has premises before
+  // dependants.
   const last = new Set<Check<Context>>();
   for (const check of ordered)
     if (check.turn === 'last' || premisesOf(check, ordered).some((premise) => last.has(premise))) last.add(check);

@@ -44,7 +44,7 @@ export interface RunOptions<Context> extends Pick<RoundsOptions<Context>, OfRoun
   redactor: Redactor;
   runs?: number;
   version: string;
-  /** A reason of type `RunOver` explains why unfinished checks are blocked. */
+  /** Ends the run when it aborts; a reason of type `RunOver` explains why unfinished checks are blocked. */
   signal?: AbortSignal;
   maxTimeMs?: number;
   bail?: number;

@@ -5,7 +5,7 @@
 import type { DriveStep, Step } from '../client/recorder.ts';
 import { LONGEST_LINE } from '../client/request-forms.ts';
 
-/** Largest distance between a cursor and a known event id at which the script computes the cursor. */
+/** Largest distance between a cursor and a known event id at which the script computes the cursor from that id. */
 const NEAR = 100_000n;
 
 interface Known {
@@ -71,7 +71,7 @@ export function scriptOf(steps: readonly Step[] | undefined): string | undefined
 
 const VALUE = String.raw`value() { sed -n 's/.*"'"$2"'": *"\{0,1\}\([A-Za-z0-9_-]*\).*/\1/p' "$out/$1" | tail -n 1; }`;
 
-/** Waits up to 5 s for the first bytes of a stream, or longer without fractional `sleep`. */
+/** Waits for the first bytes of a stream, up to 5 s, or 250 s where `sleep` accepts only whole seconds. */
 const OPENED =
   'opened() { n=0; until [ -s "$out/$1" ] || [ $n -ge 250 ]; ' +
   'do n=$((n + 1)); sleep 0.02 2>/dev/null || sleep 1; done; }';

@@ -21,8 +21,8 @@ export interface Deviation {
 }
 
 /**
- * Durations that a run measures. `slowMs`: milliseconds from which the target counts as slow.
- * `driven`: the duration depends on the control API, so only `--max-time` limits the amount of work.
+ * Durations that a run measures. `slowMs`: milliseconds from which the target counts as slow. `driven`: the duration
+ * depends on the control API; such work may take all of `--max-time`, even on a slow target.
  */
 const MEASURES = {
   answer: { slowMs: 150, driven: false, noun: 'answer' },
@@ -34,7 +34,7 @@ const MEASURES = {
 export type Measure = keyof typeof MEASURES;
 
 const KEPT_MEASUREMENTS = 5;
-/** Milliseconds of publishing, from which an event counts as delayed until the target's next sync. */
+/** Milliseconds; an event that takes this long to publish has waited for the target's next sync. */
 const WAITED_MS = 500;
 /** Smallest batch, in events, whose average duration per event counts as the target's speed. */
 export const TELLING_BATCH = 10;
@@ -127,7 +127,7 @@ export class Session {
   }
 
   isSlow(...measures: readonly Measure[]): boolean {
-    // A run is late after 80 s; its checks then do less work.
+    // A run of over 80 s counts as slow, so that its remaining checks do less work.
     if (measures.length === 0 && this.sinceStartMs > 80_000) return true;
     const asked = measures.length === 0 ? (Object.keys(MEASURES) as Measure[]) : measures;
     return asked.some((what) => this.typicalMs(what) >= MEASURES[what].slowMs);

@@ -65,11 +65,13 @@ export interface Check<Context> {
   /** Counts of observations needed to pass, e.g. `{ compactions: 1 }`; a check with fewer is `undecided`. */
   least?: Readonly<Record<string, number>>;
   orElse?: string;
-  /** False for checks that share an exploration, because the form of one check would count for all of them. */
+  /**
+   * False for checks that share an exploration, because a request in the form of one check would decide the others too.
+   */
   varied?: false;
   /** True if a failure of the check blocks all dependants. */
   essential?: boolean;
-  /** True if the check asks outside of the API, where rules do not apply. */
+  /** True if the check sends its requests outside of the API; rules do not judge their answers. */
   outsideApi?: boolean;
   /** Deviation that later checks tolerate once this check has failed. */
   deviation?: Deviation;
@@ -122,7 +124,10 @@ export interface Finding {
   actual: string;
   /** Smallest failing input. */
   counterexample?: unknown;
-  /** Replays the counterexample in fast-check; `path` is `n/…` for the n-th property of a check, from 0. */
+  /**
+   * Seed with which `path` replays the counterexample in fast-check; `path` is `n/…` for the n-th property of a check,
+   * from 0.
+   */
   seed?: number;
   path?: string;
   replay_path?: string;
@@ -171,7 +176,7 @@ export interface CheckContext {
   undecided(reason: string): never;
   /** Counts observations for `least` of the check; requests, events and inputs are counted automatically. */
   saw(what: string, count?: number): void;
-  /** Ends the check as `blocked`, because its set-up failed, e.g. by `answer`. */
+  /** Ends the check as `blocked`, because its set-up failed; `answer`: the refusal of the target, if there is one. */
   blocked(reason: string, answer?: { readonly status: number }): never;
   /**
    * Tests a predicate with random values from fast-check, and shrinks a failing value.
@@ -217,7 +222,7 @@ type Arbitrary<T> = import('fast-check').Arbitrary<T>;
 /** Result of one check; field names are those of the JSON report. */
 export interface CheckResult extends Partial<Finding> {
   id: string;
-  /** Level of the violation: a check of a MUST may end with a violated SHOULD. */
+  /** Level of the requirement, or of its violation: a check of a MUST may end with a violated SHOULD. */
   level: Level;
   section: string;
   requirement: string;

@@ -2,7 +2,7 @@
 import { madeOnce } from '../common/lenient.ts';
 
 export interface WaitPolicy {
-  /** Uses the slowest success of all kinds of waits, not of the same kind. */
+  /** Takes the slowest success of all kinds of waits as the measure; otherwise, that of the same kind. */
   ofAnyKind?: boolean;
   forgives?: boolean;
   adapts?: boolean;
@@ -12,16 +12,16 @@ export interface WaitPolicy {
   alike?: readonly string[] | 'all';
 }
 
-/** Factor on the slowest success; on slow targets, an event took at most 2.4 times the slowest so far. */
+/** Factor on the slowest success; on slow targets, an event took at most 2.4 times the slowest event so far. */
 const FACTOR = 5;
-/** Milliseconds; the slowest of 29,000 waits for the reference took 540, on 2 cores at a load of 45. */
+/** Milliseconds; the slowest of 29,000 waits for the reference took 540 ms, on 2 cores at a load of 45. */
 const SHORTEST_WAIT_MS = 1000;
 const KNOWN_AFTER = 5;
 /** Factor on a target of known speed, before a timeout; on slow targets, an answer took up to 9 times the slowest. */
 const KNOWN_FACTOR = 50;
 /**
- * Shares of the patience. Of 10 s, `usual` is 9 times the slowest wait for the loaded reference, and `alike` 5 times
- * its slowest replay.
+ * Shares of the patience. Of a patience of 10 s, `usual` gives 5 s, 9 times the slowest wait for the loaded reference;
+ * `alike` gives 1.25 s, 5 times its slowest replay.
  */
 const KNOWN_SHARES = { usual: 1 / 2, alike: 1 / 8 };
 

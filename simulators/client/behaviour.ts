@@ -17,7 +17,7 @@ export interface Envelope {
 
 export interface Interruption {
   status: number | undefined;
-  /** Consecutive attempts without an event; for a call, number of earlier attempts. */
+  /** Number of consecutive attempts without an event; for a call, number of earlier attempts. */
   attempt: number;
   retryMs: number | undefined;
   retryAfterMs: number | undefined;
@@ -42,7 +42,7 @@ export interface StreamBehaviour {
 export interface FollowBehaviour {
   request(path: string, cursor: string | undefined): { path: string; headers: Record<string, string> };
   types(wanted: string | undefined): string;
-  /** Undefined skips the event; an error ends the client. */
+  /** Envelope of an event; undefined skips the event, an error ends the client. */
   envelope(block: Block): Envelope | undefined;
   typeOf(envelope: Envelope, block: Block): string | undefined;
   idOf(envelope: Envelope, block: Block): string | number;
@@ -59,10 +59,10 @@ export interface FollowBehaviour {
   /** Milliseconds without a byte before a reconnection; undefined for no limit. */
   silenceMs(heartbeatSeconds: number): number | undefined;
   show(line: Record<string, unknown>): string[];
-  /** Undefined if the file has no address; an error ends the client. */
+  /** Address in the discovery file; undefined if the file has none, an error ends the client. */
   discover(read: () => string): Place | undefined;
   credentials(token: string | undefined): Record<string, string>;
-  /** Undefined ignores redirects. */
+  /** Headers of the request to a redirect's target, from those of the first request; undefined ignores redirects. */
   redirected(headers: Readonly<Record<string, string>>): Record<string, string> | undefined;
   reads(contentType: string): boolean;
 }
@@ -88,7 +88,7 @@ export interface Refused extends Omit<Interruption, 'retryMs'> {
   job: CallJob;
 }
 
-/** `lines` on stdout, `complaint` on stderr. */
+/** Output of a failed job: prints `lines` on stdout and `complaint` on stderr, and exits with `code`. */
 export interface FailedJobOutput {
   lines: readonly Readonly<Record<string, unknown>>[];
   complaint: string;

@@ -67,7 +67,7 @@ function stream(): StreamBehaviour {
 
 const RETRY = { firstMs: 200, longestMs: 5000, jitter: 0.3 };
 
-/** Members that a client needs (section 5 of the specification). */
+/** True if a discovery file has the members that a client needs (section 5 of the specification). */
 const isPlace = (value: unknown): value is Place & Record<string, unknown> =>
   isObject(value) && Number.isInteger(value['port']) && typeof value['token'] === 'string' && value['token'] !== '';
 

@@ -43,7 +43,7 @@ export function controlRefusal(request: IncomingMessage, token: string): Control
   const { headers } = request;
   const none = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
   const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
-  // A web form can send any body, but not with the content type of JSON.
+  // Requires JSON, because a web form can send any body, but not with that content type.
   if (none || type === 'application/json') return undefined;
   return { status: 415, code: 'unsupported_media_type', message: 'a body is sent with Content-Type: application/json' };
 }

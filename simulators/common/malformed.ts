@@ -11,7 +11,7 @@ export interface Exchange {
 export const isLastWord = ({ request, response }: Exchange): boolean =>
   response.writableEnded && (!response.shouldKeepAlive || !request.complete);
 
-/** Node accepts a request line without a version as HTTP/0.9. */
+/** False for HTTP/0.9, as which Node accepts a request line without a version. */
 export const isHttp1 = ({ httpVersionMajor }: Pick<IncomingMessage, 'httpVersionMajor'>): boolean =>
   httpVersionMajor === 1;
 

@@ -109,7 +109,7 @@ export class ApiError extends Error {
   get unauthorized(): boolean {
     return this.status === 401 || this.status === 403;
   }
-  /** No retry can succeed, because the platform rejects the request itself. */
+  /** True if no retry can succeed, because the platform rejects the request itself. */
   get refused(): boolean {
     return this.status >= 400 && this.status < 500 && !this.unauthorized && !isPassing(this.status);
   }

@@ -1,4 +1,4 @@
-/** Only a run with platform and device shows the defects of agents. */
+/** Defects and variants of agents, which show only in a run with platform and device. */
 import type { AgentHabits } from '../device/uplink/index.ts';
 import { changed, declaring, effectsOf } from './define.ts';
 

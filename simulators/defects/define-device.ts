@@ -27,7 +27,7 @@ export const { variant, defect } = declaring<DeviceBehaviour, DeviceChange>('dev
 
 type Adapted<G extends keyof DeviceBehaviour> = (reference: DeviceBehaviour[G]) => Partial<DeviceBehaviour[G]>;
 
-/** `taken` returns true for a request that the device must not handle, whether answered or not. */
+/** Hides from the device the requests for which `taken` returns true; `taken` may answer them or leave them open. */
 export const onSome =
   (taken: (request: IncomingMessage, response: ServerResponse) => boolean): Adapted<'http'> =>
   ({ intercept }) => ({ intercept: (request, response) => taken(request, response) || intercept(request, response) });

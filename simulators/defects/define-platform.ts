@@ -30,7 +30,7 @@ export const errors =
   (match: (facts: ErrorFacts) => boolean, status: number): PlatformChange =>
   ({ error }) => ({ error: (facts) => error(match(facts) ? { ...facts, status } : facts) });
 
-/** `seen` may change a body or throw, and the problems that it names refuse the body. */
+/** Passes each body to `seen`, which may change the body, throw, or return problems, for which the body is refused. */
 export const bodies =
   (seen: (operation: string, body: Resource) => readonly Problem[]) =>
   ({ bodyProblems }: PlatformBehaviour): Pick<PlatformBehaviour, 'bodyProblems'> => ({

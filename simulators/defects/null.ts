@@ -88,7 +88,7 @@ const flooding = (head: string, piece: string) => (): net.Server => {
   const bytes = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)));
   return net.createServer((socket) => {
     const next = (): void => {
-      // Other work in this process runs between two pieces.
+      // Yields before the next piece, so that other work in this process can run.
       if (socket.write(bytes)) setImmediate(next);
     };
     socket.on('drain', next);

@@ -156,7 +156,7 @@ export class Agent implements RequestHandler, ServedAgent {
   readonly #directory: DeviceDirectory;
   #ids: Random | undefined;
   #sockets: Set<Socket> | undefined;
-  /** Array of exact length, because `push` reserves room, which a fleet pays for each robot. */
+  /** Grows by copying, because `push` reserves room for more items, which costs a fleet memory for each robot. */
   #listeners: readonly DeviceListener[] = [];
   readonly #watch: Watch | undefined;
 
@@ -203,7 +203,7 @@ export class Agent implements RequestHandler, ServedAgent {
         },
       }),
     };
-    // Forks the seed by the robot's history, so that a restarted agent repeats no id.
+    // Derives ids from the seed and the robot's history, so that a restarted agent repeats no id.
     const newId = (): string => {
       const { records } = this.deployments.book.state;
       this.#ids ??= random(settings.seed).fork(`${this.events.latest}/${records.map(({ id }) => id).join()}`);

@@ -113,7 +113,7 @@ export class DeviceDirectory implements DiskIo {
     try {
       this.#lockedIo();
     } catch (error) {
-      // An unwritable directory needs no lock: the agent still serves stored events.
+      // Goes on without a lock in an unwritable directory, because an agent can only serve stored events there.
       if (!isUnwritable(error)) throw error;
     }
   }

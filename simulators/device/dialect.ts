@@ -14,12 +14,12 @@ const miru: DeviceBehaviour = {
     ...http,
     headers: {},
     intercept: (_request, response) => {
-      // Node otherwise adds a header that published agents do not send.
+      // Removes a header that Node adds and published agents do not send.
       response.removeHeader('Connection');
       return false;
     },
     resource: inRustStyle,
-    // The earliest retained id is in `message`, not in `params`.
+    // Tells the earliest retained id in `message`, as published agents do, and not in `params`.
     refusal: ({ status, code, message, params, headers = {} }, { url = '' }) => {
       const query = new URLSearchParams(url.split('?')[1] ?? '');
       const repeated = code === 'invalid_cursor' && query.getAll('after').length > 1;

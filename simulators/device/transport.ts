@@ -203,7 +203,7 @@ const OPEN_FOLDERS = '/proc/self/fd';
 function privateFolder(parent: string): { socket: string } & Disposable {
   const folder = besideName(join(parent, 'socket'));
   fs.mkdirSync(folder, { mode: 0o700 });
-  // Must be unique, because Node removes the bound path when the server closes.
+  // Unique, because Node removes the bound path at the close, when the descriptor may be that of another folder.
   const name = basename(besideName('socket'));
   const flags = fs.constants.O_RDONLY | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW;
   const fd = fs.existsSync(OPEN_FOLDERS) ? fs.openSync(folder, flags) : undefined;

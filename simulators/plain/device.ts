@@ -67,7 +67,7 @@ interface Event {
   data: object;
 }
 
-// Section 2.4 of the specification: payload of `deployment.deployed`. Unspecified: `deployment.removed`.
+// Section 2.4 of the specification: payload of `deployment.deployed`; that of `deployment.removed` is unspecified.
 
 type EventType = 'deployment.deployed' | 'deployment.removed';
 
@@ -157,7 +157,7 @@ class EventLog extends EventEmitter {
   }
 }
 
-// Section 3 of the specification: states of a deployment. Unspecified: transitions between states.
+// Section 3 of the specification: states of a deployment; transitions between states are unspecified.
 
 interface Wanted {
   description?: string;
@@ -249,13 +249,13 @@ const deviceApi: Handler = async (request, response) => {
   await serves(request, response, searchParams);
 };
 
-/** Sends the current deployment. Unspecified: the answer without a current deployment. */
+/** Sends the current deployment; the answer without one is unspecified. */
 function sendCurrent(_request: http.IncomingMessage, response: http.ServerResponse): void {
   if (state.deployment === undefined) throw new Refusal(404, 'nothing is deployed');
   send(response, 200, state.deployment);
 }
 
-/** Cursor of a request; `after` overrides `Last-Event-ID`. Unspecified: a request without a cursor. */
+/** Cursor of a request; `after` overrides `Last-Event-ID`. Without either, the newest id (unspecified). */
 function cursorOf(request: http.IncomingMessage, query: URLSearchParams): number {
   const given = query.get('after') ?? request.headers['last-event-id'];
   if (given === undefined) return log.latest;
@@ -305,7 +305,7 @@ function requireToken(expected: string, header = ''): void {
 
 const frameOf = (event: Event): string => `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
-// Section 7 of the specification: errors. Unspecified: all bodies, and statuses except 410.
+// Section 7 of the specification: errors; all bodies, and all statuses but 410, are unspecified.
 
 class Refusal extends Error {
   readonly status: number;

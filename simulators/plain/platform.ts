@@ -94,7 +94,7 @@ async function ping(device: Device, call: Call): Promise<{ code: string; round_t
   const answers = device.status === 'online';
   // Waits for the whole timeout of the ping, because an offline device does not answer.
   if (!answers) await sleep(timeout_nanos / 1e6);
-  // Unspecified: all codes except `success`.
+  // All codes except `success` are unspecified.
   return { code: answers ? 'success' : 'timeout', round_trip_nanos: Number(process.hrtime.bigint() - begun) };
 }
 
@@ -118,7 +118,7 @@ function list(items: readonly Resource[], { query, version }: Call) {
 /** Names in the parameter `expand`, written as `expand=a,b` or `expand=a&expand=b`. */
 const expansions = (query: URLSearchParams): string[] => query.getAll('expand').flatMap((text) => text.split(','));
 
-// Section 3 of the specification: states of a deployment. Unspecified: transitions between states.
+// Section 3 of the specification: states of a deployment; transitions between states are unspecified.
 
 const now = (): string => new Date().toISOString();
 
@@ -154,7 +154,7 @@ const targetOf = (device: string): Deployment | undefined =>
 const currentOf = (device: string): Deployment | undefined =>
   store.deployments.find((item) => item.device_id === device && item.activity_status === 'deployed');
 
-// Section 4.2 of the specification: endpoints. Unspecified: most paths and bodies, except of ping and lists.
+// Section 4.2 of the specification: endpoints; most paths and bodies are unspecified, but not of ping and lists.
 
 interface Call {
   ids: readonly string[];
@@ -283,12 +283,12 @@ function scopesOf(key: string | string[] | undefined): readonly string[] {
   return scopes;
 }
 
-/** Refuses a call without the scope; ping requires `devices:read`. Unspecified: all other scopes. */
+/** Refuses a call without the scope; ping requires `devices:read`, all other scopes are unspecified. */
 function requireScope({ scopes }: Call, scope: string): void {
   if (!scopes.includes(scope)) throw new Refusal(403, `this key has no ${scope}`);
 }
 
-// Section 7 of the specification: errors. Unspecified: statuses and bodies.
+// Section 7 of the specification: errors; their statuses and bodies are unspecified.
 
 class Refusal extends Error {
   readonly status: number;
@@ -390,7 +390,7 @@ function clamped(given: string | null, { otherwise, minimum, maximum }: (typeof 
 
 const VERSIONS: readonly Version[] = [TETONS, RAINIER, EVERGLADES];
 
-/** Version that a request names. Unspecified: the version of a request that names none. */
+/** Version that a request names; without one, the newest version (unspecified). */
 function versionOf(header: string | string[] | undefined): Version {
   if (header === undefined) return EVERGLADES;
   const version = VERSIONS.find((each) => each === header);
@@ -438,7 +438,7 @@ function shownSchema(schema: ConfigSchema, version: Version): object {
   return { ...rest, instance_filepath: instance_slots[0]?.filepath };
 }
 
-/** Reads a format: `json`, and since the version rainier also `yaml`. Unspecified: further formats. */
+/** Reads a format: `json`, and since the version rainier also `yaml`; further formats are unspecified. */
 const formatIn =
   (version: Version): Reader<string> =>
   (value) =>
@@ -470,7 +470,7 @@ function moveGroup(group: Group, { body }: Call): Group {
   return group;
 }
 
-/** Creates a provisioning token, which exists since the version rainier. Unspecified: the use of tokens. */
+/** Creates a provisioning token, which exists since the version rainier; the use of tokens is unspecified. */
 function createProvisioningToken(): object {
   return { token: randomBytes(24).toString('base64url'), expires_at: new Date(Date.now() + 3_600_000).toISOString() };
 }

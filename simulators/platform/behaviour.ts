@@ -66,7 +66,7 @@ export interface PlatformBehaviour {
     operation: string,
   ): K | undefined;
   permits(key: KeyFacts, scope: string): boolean;
-  /** Undefined refuses the request. */
+  /** Version of a request; undefined refuses the request. */
   version(header: string | undefined, operation: string): SupportedVersion | undefined;
   error(facts: ErrorFacts): Answer;
   createdStatus: number;

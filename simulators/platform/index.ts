@@ -60,7 +60,7 @@ function agentPort(core: Core): AgentPort {
       const rows = isWhole ? deployment.where({ device_id: deviceId }) : deployment.select(NOT_ARCHIVED, [deviceId]);
       const listed = rows.filter((row) => {
         const known = activityForAgent(row);
-        // `removing` counts as `deployed`, because an agent may stop before it reports the end of the removal.
+        // Counts `removing` as `deployed`, so that an agent that stopped during a removal finds the deployment again.
         return activity.length === 0 || activity.includes(known === 'removing' ? 'deployed' : known);
       });
       const told = tell(core, listed.slice(offset, offset + limit));
@@ -114,7 +114,7 @@ function agentRelease(core: Core, row: ReleaseRow, withCommit: boolean): AgentRe
   return { ...shown, git_commit: id === null ? null : VIEWS.git_commit(core, findRow(core, 'git_commit', id)) };
 }
 
-/** Records deployments as seen, because an agent must learn when a known deployment ends. */
+/** Records deployments as known to the agent, which must learn later when they end. */
 function tell({ store }: Core, rows: readonly DeploymentRow[]): readonly DeploymentRow[] {
   const isNews = (row: DeploymentRow) => row.target_status === 'deployed' && row.agent_activity === null;
   if (!rows.some(isNews)) return rows;

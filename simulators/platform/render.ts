@@ -109,7 +109,7 @@ export class Renderer {
         if (seq === undefined) texts.clear();
         else for (const at of SUPPORTED_VERSIONS.keys()) texts.delete(seq * SUPPORTED_VERSIONS.length + at);
         if (kind !== 'config_type') return;
-        // Schemas and instances contain the name of the config type.
+        // Drops the texts of schemas and instances too, because they contain the name of the config type.
         this.#texts.get('config_schema')?.clear();
         this.#texts.get('config_instance')?.clear();
       };

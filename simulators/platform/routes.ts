@@ -98,7 +98,7 @@ function download(call: Call): Answered {
   };
 }
 
-/** Sections 2.5, 4.2 and 8 of the specification. */
+/** Pings a device (sections 2.5, 4.2 and 8 of the specification). */
 async function ping(call: Call): Promise<Answered> {
   const { core } = call;
   const { timeout_nanos } = (call.body ?? {}) as PingRequest;

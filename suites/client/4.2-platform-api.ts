@@ -204,7 +204,7 @@ check(unknownCode, PING, async (t) => {
 
 const DEPLOY = forJob('deploy');
 
-/** Requests to the path of the first one; a client may deploy its new deployment by a later POST to another path. */
+/** POST requests to the path of the first; by a POST to another path, a client may deploy what it has created. */
 function creationsIn({ requests }: JobRun): ClientRequest[] {
   const first = requests.find(IS_ASKED.deploy);
   return requests.filter((asked) => IS_ASKED.deploy(asked) && asked.path === first?.path);
@@ -251,7 +251,7 @@ const parent = requirement({
 });
 check(parent, DEPLOY, async (t) => {
   await using run: JobRun = await start(t, 'deploy');
-  // An earlier request may have shown the current target.
+  // Accepts null after an earlier request, which may have shown the current target.
   const looked = run.requests[0] !== undefined && !IS_ASKED.deploy(run.requests[0]);
   const body = run.requests.find(IS_ASKED.deploy)?.body ?? '';
   const expected = 'no parent_id, or one that the client has looked up';

@@ -133,7 +133,7 @@ check(tokenElsewhere, AFTER_TOKEN, async (t) => {
     },
   });
   (await run.request()).answer(307, '', { location: `${other.url}/events` });
-  // The client follows the redirection before its next request to this server.
+  // Waits for the next request to this server, because the client follows the redirection before it.
   await run.requestWithin(run.patienceMs);
   run.must(!seen.some((value) => value?.includes(run.token) === true), {
     expected: 'no token at another address than 127.0.0.1 and the port of the discovery file',

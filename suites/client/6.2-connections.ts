@@ -273,7 +273,7 @@ check(otherType, WITH_CURSOR, async (t) => {
   await using run: StreamRun = await cutOff(t);
   (await run.request()).answer(200, frames([second, third]), { 'content-type': 'text/plain' });
   const again = await nextOf(run);
-  // Printed lines may arrive after the client's next request.
+  // Waits for another event, because printed lines may arrive after the client's next request.
   if (again !== undefined) {
     await again.accept().send(frames([fourth]));
     await run.untilDispatched(fourth.id);

@@ -166,7 +166,7 @@ for (const last of ['end', 'cut'] as const)
       const from = n === 0 ? given : Number(stream.cursor ?? 0);
       given += 2;
       const sent = stream.send(frames(all.slice(from, given)));
-      // A cut discards unsent bytes; a proper end may share a packet with the events.
+      // Sends all events before a cut, which discards unsent bytes; an orderly end may share a packet with them.
       if (last === 'cut') await sent;
       stream[last]();
       stream = await run.stream();

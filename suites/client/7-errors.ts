@@ -42,7 +42,7 @@ const expiredReported = requirement({
 });
 check(expiredReported, WITH_CURSOR, async (t) => {
   await using run: StreamRun = await expired(t);
-  // A client may report lost events together with its next event.
+  // Sends a later event, because a client may report lost events together with its next event.
   const came = await run.until(() => {
     for (const asked of run.requests) {
       if (asked.status !== undefined || asked.closed) continue;

@@ -48,7 +48,7 @@ const shape = requirement({
 check(shape, { turn: 'last', profile: 'core', premises: SERVED }, async (t: Device) => {
   const response = await request(t, { path: CURRENT }, '200 with a Deployment');
   if (meansNoDeployment(response)) {
-    // Deploys nothing, because concurrent checks read the retained events.
+    // Deploys nothing, because its events would change the log that concurrent checks replay and compare.
     if (t.capabilities.has('drive')) return t.notApplicable('the checks before it have left no current deployment');
     t.undecided('the device has no current deployment, and the specification does not say what it answers then');
   }
@@ -89,7 +89,7 @@ check(safe, { sharing: 'exclusive', premises: CURRENT_SHOWN }, async (t: Device)
   if (t.capabilities.has('drive')) await t.control.deploy();
   const first = await readTwice(t);
   if (typeof first?.['id'] !== 'string') return t.undecided('the device shows no current deployment');
-  // Waits over one second if the device writes timestamps in whole seconds.
+  // Waits over one second if timestamps have whole seconds, so that a created_at made up at each reading differs.
   await sleep(/\.\d*[1-9]/.test(String(first['created_at'])) ? SOME_MS : 1050);
   const later = await currentDeployment(t);
   t.must(later?.['id'] !== first['id'] || later?.['created_at'] === first['created_at'], {
@@ -176,7 +176,7 @@ check(merge, { turn: 'last', profile: 'core', premises: STREAM }, async (t: Devi
     const payload = parseObject(data)?.['data'];
     if (!isObject(payload)) continue;
     if (event === 'deployment.deployed' && expectMergedStatus(t, payload, `the payload of ${data}`)) seen += 1;
-    // Only recorded, because section 6.3 shows no payload of deployment.removed.
+    // Records the status without a verdict, because section 6.3 shows no payload of deployment.removed.
     if (event !== 'deployment.removed') continue;
     const { status, activity_status, error_status } = payload;
     const merged = error_status === 'none' ? activity_status : error_status;
@@ -204,7 +204,7 @@ const failed = requirement({
 const afterWritten = { needs: ['drive'], premises: [...CURRENT_SHOWN, 'device.events.written-first'] } as const;
 check(failed, { ...afterWritten, sharing: 'disruptive' }, async (t: Device) => {
   const files = [configFile('{"a":1}'), configFile('{"b":2}')];
-  // Deploys first, because a device that shows no deployment, or has its files on another machine, must not pass.
+  // Blocks a device that shows no deployment, or has its files on another machine, because it would pass below.
   await deployShown(t, configFile('{"c":3}'));
   const made = await t.control.deploy({ error_status: 'failed', config_instances: files }).catch(ignoreRefusal);
   if (made?.error_status !== 'failed') return t.notApplicable('control cannot drive a deployment to failed');
@@ -225,7 +225,7 @@ check(failed, { ...afterWritten, sharing: 'disruptive' }, async (t: Device) => {
   const staying = () => fileThatStays(t, files, (_, found) => found.some(({ inPlace }) => inPlace));
   if (!t.capabilities.has('files') || !t.capabilities.has('restart') || (await staying())) return;
   await restart(t);
-  // An agent that forgets the failure may try again.
+  // Ends without a verdict on files, because an agent that forgets the failure may deploy again.
   if ((await activeState(t, id)) !== undefined) return;
   const back = await staying();
   t.must(back === undefined, {

@@ -20,7 +20,7 @@ const malformed = requirement({
   text: 'A cursor that is not an integer event id is refused with a 4xx that is not 410: no stream, no 5xx, no hang.',
 });
 check(malformed, { profile: 'core', premises: STREAM }, async (t: Device, streams) => {
-  // A device that refuses every request must not pass.
+  // Opens a stream without a cursor first, because a device that refuses every request would pass.
   await (await streams.open()).close();
   await t.property(
     fc.tuple(nonsense, fc.constantFrom('after', 'Last-Event-ID')),

@@ -43,7 +43,7 @@ check(noToken, { needs: ['unix'], profile: 'core', premises: PREFIX, essential: 
 const loopbackOf = ({ transport, notApplicable }: Device): LoopbackConnection =>
   transport instanceof LoopbackConnection ? transport : notApplicable('the target is not reached by a loopback port');
 
-/** Expects a deployment or a stream; a server that answers every path alike offers neither. */
+/** Expects a deployment or a stream, because a server that answers every path with 200 offers neither. */
 async function expectDeviceApi(t: Device, streams: Streams, http: HttpClient, how: string): Promise<void> {
   const response = await request(t, { path: CURRENT }, `an answer ${how}`, http);
   refuseThrottled(t, response);
@@ -107,7 +107,7 @@ const bearer = requirement({
 });
 check(bearer, { needs: ['loopback'], profile: 'core', premises: STREAM }, async (t: Device, streams) => {
   const { token } = loopbackOf(t);
-  // A device that serves no request must not pass.
+  // Opens a stream with the token first, because a device that serves no request would pass.
   await (await streams.open()).close();
   await shouldRefuseTokenElsewhere(t, token);
   await expectWrongTokensRefused(t, token);
@@ -214,7 +214,7 @@ async function expectRefusal(t: Device, path: string, authorization: string | un
   });
 }
 
-/** Minimum length of an id; a text may contain a shorter one by chance. */
+/** Minimum length of an id to search for in a refusal; a text may contain a shorter one by chance. */
 const LEAST_TELLING = 8;
 const REFUSAL_MS = 500;
 
@@ -326,7 +326,7 @@ async function idsServing(path: string): Promise<Set<number>> {
       for (const id of shown.trim().split(/\s+/)) ids.add(Number(id));
   }
   const [folder, socket] = await Promise.all([stat(dirname(path)), stat(path)]);
-  // Adds the socket's owner if it can have made the socket, because the agent may run in another namespace.
+  // Adds the socket's owner if it may write to the folder, because /proc may hide an agent in another namespace.
   const mayBeMade = folder.uid === socket.uid || (folder.mode & GROUP_OR_OTHERS_WRITE) !== 0;
   if (mayBeMade) ids.add(socket.uid).add(socket.gid);
   return ids.add(folder.uid).add(folder.gid);

@@ -299,7 +299,7 @@ const text: fc.Arbitrary<string> = fc.oneof(
 
 async function expectIntact(t: Device, live: Subscription, from: number, made: Deployment): Promise<void> {
   const event = await readUpToDeployed(live, made).finally(() => {
-    // Reports a broken frame instead of the missing event that it explains.
+    // Judges the frames even if the event is missing, because a broken frame explains why.
     for (const frame of live.stream.frames.slice(from)) {
       if (carriesNoEvent(frame)) continue;
       expectEventFrame(t, frame);
@@ -351,7 +351,7 @@ rule(monotonic, { premises: [monotonic.id], traffic: 'an event after another on 
     if (seen.kind !== 'frame' || !DECIMAL.test(seen.frame.id ?? '') || carriesNoEvent(seen.frame)) return;
     const id = BigInt(seen.frame.id ?? '');
     const { highest, ids } = streams.get(seen.stream) ?? { highest: id, ids: new Recollection() };
-    // A repeated stretch may begin with an event that is already forgotten.
+    // Takes an id below the oldest remembered one as repeated, because a full memory has forgotten earlier events.
     const [oldest = id] = ids.keys();
     const isRepeated = ids.has(`${id}`) || (ids.size === REMEMBERED && id < BigInt(oldest));
     if (!isRepeated) ids.set(`${id}`, true);

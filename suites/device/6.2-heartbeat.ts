@@ -45,10 +45,10 @@ check(heartbeat, { slow: true, profile: 'core', premises: STREAM }, async (t: De
   });
 });
 
-/** Longest wait in seconds for two heartbeats; with a longer interval, a stream is watched past one heartbeat. */
+/** Seconds: two heartbeats are awaited if both fit in; an idle stream is watched past two if one fits in. */
 const LONG_SECONDS = 45;
 
-// One stream for both cursor and filter, because a device may serve few streams.
+// Tests cursor and filter on one stream, because a device may serve few streams.
 check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t: Device, streams) => {
   const lastEventId = await someCursor(t, streams);
   if (lastEventId === undefined) return t.undecided('the device replays no event that it retained');
@@ -63,7 +63,7 @@ check(heartbeat, { aspect: 'replayed', slow: true, premises: STREAM }, async (t:
   await awaitHeartbeats(t, streams.follow(stream), 1, { openIdle: idleStreams(t, streams) });
 });
 
-/** Cursor before the newest removal, if any, because a device may omit the first heartbeat after a replayed event. */
+/** Cursor before the newest deployment.removed, if any: after a replayed event, a device may omit a heartbeat. */
 async function someCursor(t: Device, streams: Streams): Promise<bigint | undefined> {
   const sample = await sampleRetained(t, streams);
   const frames = [...(sample?.stream.frames ?? [])].filter((frame) => !carriesNoEvent(frame));

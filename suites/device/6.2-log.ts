@@ -48,7 +48,7 @@ async function stillRetained(streams: Streams, events: readonly SeenEvent[]): Pr
   return from === undefined ? all.slice(-1) : all.filter(({ id }) => id > from);
 }
 
-/** `judge`: `t.should` for lines that an old crash may have torn. */
+/** `judge`: assertion for lines that are not JSON; `t.should` where an old crash may have torn a line. */
 async function expectJsonl(t: Device, log: Log, events: readonly SeenEvent[], judge: Device['should']): Promise<void> {
   const { lines, isCut } = log;
   const ids = events.map(({ id }) => id);

@@ -95,7 +95,7 @@ rule(complete, { premises: [complete.id], traffic: 'an event that comes again on
     const { id = '', event: type = 'message', data: text } = seen.frame;
     if (!DECIMAL.test(id) || text === undefined || text.length > LONGEST_REMEMBERED) return;
     const kept = known.get(id);
-    // A newly installed agent counts ids from 1 again after the old streams have ended.
+    // Forgets all events if an id comes with another time: in watched traffic, a newly installed agent reuses ids.
     const isOther = kept !== undefined && kept.stream !== seen.stream && whenOf(kept.text) !== whenOf(text);
     const isAnew = seen.request !== undefined && isOther;
     if (isAnew) known.clear();
@@ -156,7 +156,7 @@ check(
       await firstLiveEvent(t, replay);
       await replay.close();
       const openMs = (stream.ended?.at ?? 0) - stream.openedAt;
-      // A slow control may outlast a stream that has stayed open past two heartbeats.
+      // Accepts a stream that stayed open past two heartbeats, because a slow control may publish after its end.
       if (replay.stream === stream || openMs > 2000 * t.heartbeatSeconds) return;
     }
     t.must(false, {
@@ -166,10 +166,10 @@ check(
   },
 );
 
-/** Attempts to get a live event on the stream of the replay, because a device may end any single stream. */
+/** Streams to try until a live event follows a replay on the same one, because a device may end any single one. */
 const FRESH_STREAMS = 3;
 
-// No stream is open, because an agent may wrongly store only events that it sends.
+// Publishes while no stream is open, because an agent may wrongly store only events that it sends.
 check(
   complete,
   { aspect: 'unheard', needs: ['drive'], sharing: 'disruptive', premises: REPLAY },

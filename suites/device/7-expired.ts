@@ -42,7 +42,7 @@ const onceLogIsFull = { sharing: 'exclusive', turn: 'last' } as const;
 check(gone, { aspect: 'retained', profile: 'core', premises: STREAM, ...onceLogIsFull }, async (t: Device, streams) => {
   const zero = await streams.try({ after: 0 });
   if (zero.status !== 410) return t.notApplicable('no cursor is known that is certainly expired');
-  // A device that answers every request with 410 must not pass.
+  // Opens a stream without a cursor first, because a device that answers every request with 410 would pass.
   await (await streams.open()).close();
   await expectGone(t, streams, { after: 0 });
   await expectGone(t, streams, { lastEventId: 0 });

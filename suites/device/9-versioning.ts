@@ -23,14 +23,14 @@ check(prefix, { profile: 'core', essential: true, outsideApi: true }, async (t: 
   const { basePath } = t.http;
   const current = await answerAt(t, basePath);
   if (isDeployment(current)) return;
-  // A device without a deployment may answer 404 at that path, but opens a stream.
+  // Tries the stream too, because a device without a deployment may answer 404 to the current deployment.
   const stream = await streamAt(streams, t);
   t.must(current?.status !== 404 || stream?.status !== 404, {
     expected: `the Device API below ${basePath}: a deployment at ${CURRENT}, or an event stream at /events`,
     actual: `404 for both${await deploymentElsewhere(t)}`,
   });
   await stream?.close();
-  // A server that opens a stream at every path proves nothing.
+  // Tries another version too, because a server that opens a stream at every path proves nothing.
   const other = isStream(stream) ? await streamAt(streams, t, `${rootOf(t)}/v9.9`) : undefined;
   if (!isStream(stream) || isStream(other))
     t.blocked(

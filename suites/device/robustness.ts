@@ -17,7 +17,7 @@ const robust = requirement({
     'and the next request works.',
 });
 check(robust, { premises: STREAM }, async (t: Device, streams) => {
-  // A device that serves no request must not pass.
+  // Opens a stream first, because a device that refuses every request would pass.
   await (await streams.open()).close();
   const requests = oddRequests(t.http);
   await t.property(
@@ -157,7 +157,7 @@ async function expectHandled(
   const wrong = statuses.find((status, at) => !accepts(status, at));
   const isRight = wrong === undefined || (accepts !== rejected && wrong === 503 && (await usual()) === 503);
   t.must(isRight, { expected, actual: statuses.join(', ') });
-  // A client of a pipeline asks again what a closed connection left (RFC 9112, section 9.3.2).
+  // Accepts a close after an answer to a pipeline, because a client repeats the rest (RFC 9112, section 9.3.2).
   const mayClose = mayHangUp || responses.at(-1)?.closes === true || (answers > 1 && responses.length > 0);
   t.must(end === 'answered' || (mayClose && end === 'closed'), {
     expected,
@@ -202,7 +202,7 @@ check(robust, { aspect: 'unfinished', sharing: 'disruptive', premises: STREAM },
 });
 
 check(robust, { aspect: 'come-and-go', sharing: 'disruptive', premises: STREAM }, async (t: Device, streams) => {
-  // A device that serves few streams may notice their end only after seconds.
+  // Runs fewer rounds on a device that serves few streams, because it may notice their end only after seconds.
   for (let round = 0; round < (t.session.get(OPEN_STREAMS).isScarce ? 2 : 10); round += 1) {
     const first = await streams.open();
     const more = await Promise.all(Array.from({ length: 9 }, () => streams.openAnother({})));

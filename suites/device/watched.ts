@@ -30,7 +30,7 @@ const exclusiveRule = (): Rule => {
     begun.add(stream);
     if (!isSame && data.length <= LONGEST_REMEMBERED) known.set(`${id}`, { type, data, at });
     if (!isFirst || !isForEvents(request)) return;
-    // `after` takes precedence over the header (section 4.1); a request with several is skipped.
+    // Skips a request with several `after`; a single one takes precedence over the header (section 4.1).
     const [after, ...others] = queryOf(request).getAll('after');
     const written = after ?? request.headers['last-event-id'] ?? '';
     if (others.length > 0 || !DIGITS.test(written)) return;
@@ -70,11 +70,11 @@ function holdsEvents(text: string): boolean {
   return isFound;
 }
 
-/** Judges the type only of an answer that holds events, because a login page may answer 200 too. */
+/** Fails an answer of another type only if it holds events, because a login page may answer 200 too. */
 const contentTypeRule = (): Rule => (seen, judge: Judge) => {
   const answer = eventsAnswer(seen);
   if (answer?.status !== 200) return;
-  // Proxies may repeat a content type.
+  // Accepts a repeated content type, because proxies may send one.
   const isTyped = /(?:^|,)\s*text\/event-stream\b/i.test(answer.headers['content-type'] ?? '');
   if (!isTyped && !holdsEvents(answer.text)) return;
   judge.saw(() => describeResponse(answer));

@@ -46,7 +46,7 @@ check(...byExploring(sameEverywhere, { premises: [shape.id] }));
 rule(sameEverywhere, { premises: [sameEverywhere.id], traffic: 'a deployment that is shown twice' }, () => {
   const known = new Map<string, Sighting & Readonly<Record<string, unknown>>>();
   return (seen, judge: Judge) => {
-    // Each account may have ids of its own.
+    // Keeps deployments of different accounts apart, because two accounts may use the same id.
     const { headers = {} } = (seen.kind === 'answer' && seen.request) || {};
     const account = headers[KEY] ?? headers['authorization'];
     for (const shown of resourcesIn(seen).filter(({ object }) => object === 'deployment')) {
@@ -162,7 +162,7 @@ const timestamps = requirement({
     'From 2026-08-17.everglades on, deployments report when they were queued, deployed and archived: ' +
     'each once it has happened, in that order.',
 });
-/** Runs on a read-only platform too. */
+/** Needs no `write`, so that it runs on a read-only platform too. */
 check(...byExploring(timestamps, { aspect: 'listed', needs: ['everglades'] }));
 check(...byExploring(timestamps, inEverglades));
 

@@ -43,7 +43,7 @@ check(timeout, { writes: true, needs: ['offline-device'], slow: true }, async (t
   const device = t.offlineDevice ?? t.blocked('no offline device was named');
   const toleranceMs = await measureTolerance(t);
   for (const nanos of [MILLISECOND_NANOS, 300 * MILLISECOND_NANOS, 3 * SECOND_NANOS]) {
-    // An online device's answer must not count for the offline one.
+    // Pings an online device at the same time, because its answer must not count for the offline one.
     const concurrent = t.onlineDevice === undefined ? [] : [ping(t, t.onlineDevice, { timeout_nanos: SECOND_NANOS })];
     const [response] = await Promise.all([pingInTime(t, device, nanos, toleranceMs), ...concurrent]);
     await mustNotSucceed(t, device, response);

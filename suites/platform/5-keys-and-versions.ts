@@ -41,7 +41,7 @@ check(...byExploring(supported, { aspect: 'operations' }));
 
 export const STATUSES_OF_OTHER_CAUSES: ReadonlySet<number> = new Set([401, 403, 404, 408, 429]);
 
-/** Skips a platform that does not serve the version of the run either. */
+/** Records whether a declared version is served, unless the platform does not serve the version of the run either. */
 async function seeDeclared(t: Platform, version: string): Promise<void> {
   const asked = ['devices', { limit: 1 }] as const;
   const [other, own] = [await getList(t, ...asked), await getList(t, ...asked, clientOfVersion(t, version))];

@@ -162,6 +162,7 @@ async function mustIssueToken(t: Platform): Promise<void> {
   const issued = t.session.get(ISSUED_TOKENS);
   // Only warns, because a platform may repeat a token that is valid.
   t.should(!isNamed || !issued.has(token), { expected: 'a new token each time', actual: 'the same token twice' });
-  // Counts a token of another name too, so that the run asks for no more than it needs.
+  // Adds the whole answer if the token has another name, because the size of the set shows later checks that one was
+  // issued.
   issued.add(isNamed ? token : response.text);
 }

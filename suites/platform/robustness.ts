@@ -12,7 +12,7 @@ import { describeRequest, describeResponse, ok, refused, send, serverError } fro
 
 const COMMON = { level: 'SHOULD', section: '4.2', since: '2026-11-21' } as const;
 
-/** List of its own, so that the simple check of unknown paths stands early in the suite. */
+/** Separate list of checks, so that the suite can place the simple check of unknown paths early. */
 export const routes = section(COMMON);
 
 export const { requirement, check, checks } = section(COMMON);
@@ -36,7 +36,7 @@ routes.check(noRoute, {}, async (t: Platform) => {
     await mustAnswer('GET', path, '404 (or 414 to a long path)', isRight);
   }
   const device = `/devices/${encodeURIComponent((await findDevice(t)) ?? 'dvc_unknown')}`;
-  // Sends GET, because the device may be in use.
+  // Sends GET, because a POST could disturb a device that is in use.
   for (const path of [`${device}/ping`, `${device}/no-such-action`])
     await mustAnswer('GET', path, '404 or 405', (status) => status === 404 || status === 405);
   const isRefusal = (status: number) => refused({ status }) || status === 501;

@@ -18,7 +18,7 @@ import {
 
 export const { requirement, check, checks } = section({ level: 'SHOULD', section: '3', since: '2026-11-21' });
 
-/** Has ended, because the specification does not say that a replaced deployment is archived. */
+/** Requirement until 2026-11-25, because the specification does not say that a replaced deployment is archived. */
 const soak = requirement({
   id: 'system.soak',
   until: '2026-11-25',

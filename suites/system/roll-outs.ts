@@ -38,7 +38,7 @@ const reachesDevice = requirement({
   clause: 'Purpose: check connectivity with a device.',
   text: 'A ping on the platform reaches the device and comes back.',
 });
-// Some agents finish earlier work before they answer a ping.
+// Runs first, because some agents finish earlier work before they answer a ping.
 check(reachesDevice, { turn: 'first', writes: true, sharing: 'exclusive', profile: 'core' }, async (t: System) => {
   await mustReach(t, 'from the device, which is online');
 });
@@ -72,7 +72,7 @@ async function mustReach(t: System, from: string): Promise<number> {
     },
     { ...PAUSES, timeoutMs, signal: t.signal },
   );
-  // The device may have reconnected after the last ping.
+  // Pings once more, because the device may have reconnected after the last ping.
   const reached =
     inTime ?? (await tryFor(Math.min(LONGEST_NANOS, Math.max(SECOND_NANOS, timeoutMs * MILLISECOND_NANOS))));
   t.session.set(UNREACHED, reached?.status !== 200);
@@ -144,7 +144,7 @@ check(arrives, { ...coreOptions, premises: [`${arrives.id}.told`] }, async (t: S
 
 const SETTLED = '2026-11-25';
 
-/** Until `SETTLED`, when `system.newer` and `system.replaced` took over. */
+/** Requirement until `SETTLED`; `system.newer` and `system.replaced` have taken its place. */
 const replaces = requirement({
   id: 'system.replace',
   section: '6.3',

@@ -61,7 +61,8 @@ const createBody = (version: SupportedVersion) =>
     release_id: Type.String(),
     device_id: Type.String(),
     config_instance_ids: Type.Array(Type.String(), { maxItems: 1000 }),
-    // Expected current target: `null` for none, omitted for no expectation.
+    // Deployment id that the client expects as the device's current target; `null` expects no target, and an omitted
+    // member expects nothing.
     parent_id: Type.Optional(atLeast(version, 'everglades') ? nullable(Type.String()) : Type.String()),
   });
 export type CreateDeployment = Static<ReturnType<typeof createBody>>;

@@ -35,7 +35,7 @@ export function eventually<T>(holds: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(holds, { timeout: 60_000, interval: 5 });
 }
 
-/** Includes lone surrogates; fast-check's unit `binary` takes seconds to set up. */
+/** Any character, even a lone surrogate; replaces fast-check's unit `binary`, which takes seconds to set up. */
 export const anyCharacter = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
 
 // A kill keeps all changes; a power loss keeps synced and a random part of unsynced changes.

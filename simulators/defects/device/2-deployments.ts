@@ -80,7 +80,7 @@ export const defects = [
       let [open, shown]: [number, unknown] = [0, undefined];
       return {
         http: ({ intercept }) => ({
-          // In these milliseconds, a parallel check can open its stream.
+          // Milliseconds before each answer, in which a parallel check can open its stream.
           delayMs: () => 100,
           intercept: (request, response) => {
             if (!request.socket.destroyed && /\/events\b/.test(request.url ?? '')) {

@@ -193,7 +193,7 @@ export const defects = [
   defect('larger-cursor-wins', 'Takes the larger of after and Last-Event-ID.', AFTER_WINS, cursorOfBoth(Math.max)),
   defect('smaller-cursor-wins', 'Takes the smaller of after and Last-Event-ID.', AFTER_WINS, cursorOfBoth(Math.min)),
   defect('zero-loses-to-header', 'Ignores after=0 when there is a Last-Event-ID header.', AFTER_WINS, {
-    // A device that has lost events would refuse after=0.
+    // Keeps all events, because a device that has removed some would refuse after=0.
     log: { keepFrom: ({ earliest }) => earliest },
     stream: ({ chooseCursor }) => ({
       chooseCursor: ({ after, lastEventId }) =>

@@ -70,7 +70,7 @@ export const defects = [
     'Sends a heartbeat when a stream opens, and no other.',
     ['device.events.heartbeat', 'device.events.long-lived.beside'],
     { stream: { heartbeatMs: () => 2 ** 31 - 1 } },
-    // Waits longer than the silence that is a finding.
+    // Names a check whose stream stays open for longer than the silence that counts as a finding.
     { beside: ['device.events.long-lived'] },
   ),
 ];

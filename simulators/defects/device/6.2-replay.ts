@@ -48,11 +48,11 @@ function bytesInChunks(text: string): number {
   }
 }
 
-/** Ends the stream after more than `most` bytes, between two frames, because each write consists of whole frames. */
+/** Ends the stream after the write that exceeds `most` bytes; each write consists of whole frames. */
 function endAfter(most: number, { socket }: IncomingMessage): void {
   let bytes = 0;
   const write = socket.write.bind(socket) as (...written: unknown[]) => boolean;
-  // Without the callback in `rest`, the response to a refused stream would not end.
+  // Passes on the callback in `rest`, without which the response to a refused stream would not end.
   socket.write = ((piece: Uint8Array | string, ...rest: unknown[]) => {
     if (bytes > most) return true;
     bytes += bytesInChunks(Buffer.from(piece).toString('latin1'));
@@ -125,7 +125,7 @@ export const defects = [
     {
       stream: {
         session: ({ after, retained: { latest } }) =>
-          // The replay also reads events that were published during the replay.
+          // Drops events after `latest`, because the replay also reads what is published meanwhile.
           after < latest ? { replay: (events) => events.filter(({ id }) => id <= latest), live: () => [] } : undefined,
       },
     },

@@ -108,7 +108,7 @@ export const defects = [
       let listed = '';
       return {
         http: onRequest(({ url = '/' }) => (listed = new URL(url, 'http://device').searchParams.get('types') ?? '')),
-        // The check never causes the event `deployment.removed`.
+        // Treats `deployment.removed` as never retained, because the check never causes that event.
         stream: expires((cursor, { latest }) => listed === 'deployment.removed' && cursor < latest),
       };
     },

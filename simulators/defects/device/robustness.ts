@@ -25,7 +25,7 @@ export const defects = [
     }),
   }),
   defect('pipeline-answers-the-first', 'Answers each request of a pipeline as the first one.', REQUESTS, {
-    // Node gives a response that waits for another one no socket.
+    // A response has no socket while it waits for an earlier one on its connection.
     http: onRequest((request, { socket }) => {
       if (socket === null) request.url = '/v0.2/deployments/current';
     }),

@@ -86,7 +86,7 @@ export const defects = [
     'has-more-of-raw-offset',
     'Computes has_more from the offset that was asked for, however negative.',
     CLAMP_OFFSET,
-    // No other request can come between `clampOffset` and `hasMore`.
+    // Keeps the offset in one variable, because no other request can come between `clampOffset` and `hasMore`.
     ({ clampOffset, hasMore }) => {
       let asked = 0;
       return {
@@ -137,7 +137,7 @@ export const defects = [
     'limit-clamped-in-echo-only',
     'Echoes 100 for a limit above it and gives more.',
     CLAMP_HIGH,
-    // No other request can come between `clampLimit` and `page`.
+    // Keeps the limit in one variable, because no other request can come between `clampLimit` and `page`.
     ({ clampLimit, page }) => {
       let asked = 0;
       return {
@@ -326,7 +326,7 @@ export const variants = [
       return {
         order: (asked) => {
           isOrdered = asked.length > 0;
-          // Resets the flag in a microtask, because one turn answers the list, and other pages come without `order`.
+          // Resets the flag once this turn has answered the list, because `page` also runs without a call of `order`.
           queueMicrotask(() => (isOrdered = false));
           return order(asked);
         },

@@ -35,17 +35,17 @@ export function takeOver(request: http.IncomingMessage, response: http.ServerRes
   const connection = connections.get(request.socket);
   if (connection) connection.carries = 'stream';
   const hasBody = 'content-length' in request.headers || 'transfer-encoding' in request.headers;
-  // After an upgrade, Node releases the socket from its parser.
+  // Marks the request as an upgrade, because Node then releases the socket from its parser.
   if (response.socket !== null && !hasBody) Object.assign(request, { upgrade: true });
 }
 
 function hub(): http.Server {
   if (server) return server;
-  // An import would load the client and WebSocket too, a third of the agent's start time.
+  // Avoids an import, which would load Node's HTTP client and WebSocket too, a third of the agent's start time.
   const { createServer } = getBuiltinModule('node:http');
   const timeouts = { headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 };
   server = createServer({ ...timeouts, shouldUpgradeCallback: () => false });
-  // With a listener, an older Node would upgrade every request that asks for an upgrade.
+  // Listens only if Node knows the callback, because an older Node would upgrade every request that asks for it.
   if ('shouldUpgradeCallback' in server)
     server.on('upgrade', (_request, upgraded) => {
       const socket = upgraded as Socket;
@@ -68,19 +68,19 @@ function hub(): http.Server {
   });
   server.on('clientError', (error, socket) => refuse(socket as Socket, statusOf(error)));
   server.on('connect', (_request, socket) => refuse(socket as Socket, '405 Method Not Allowed'));
-  // `listening` starts Node's timers for slow requests; this server never listens.
+  // Emits `listening`, which starts Node's timers for slow requests, because this server never listens itself.
   server.emit('listening');
   return server;
 }
 
-/** `raw`: names and values in turn; `headersDistinct` would build an object for each request. */
+/** Number of Host headers in `raw`, names and values in turn; `headersDistinct` would build an object per request. */
 function hostsIn(raw: readonly string[]): number {
   let hosts = 0;
   for (let at = 0; at < raw.length; at += 2) if (raw[at]?.length === 4 && raw[at]?.toLowerCase() === 'host') hosts += 1;
   return hosts;
 }
 
-/** Keeps reading, because a close with unread bytes would discard the response. */
+/** Answers `status` and reads on for a second, because a close with unread bytes would discard the response. */
 function refuse(socket: Socket, status: string): void {
   const connection = connections.get(socket);
   if (connection?.carries === 'nothing') return;
@@ -92,7 +92,7 @@ function refuse(socket: Socket, status: string): void {
     socket.on('error', () => {});
     socket.removeAllListeners('data');
     socket.resume();
-    // Milliseconds of discarding a client's bytes after a refusal.
+    // Milliseconds for which the bytes of a refused client are read and discarded.
     setTimeout(() => socket.destroy(), 1_000).unref();
   }
 }

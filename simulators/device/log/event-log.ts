@@ -137,7 +137,7 @@ export class EventLog {
 
   async close(): Promise<void> {
     if (this.#state === 'open') this.#state = 'closing';
-    // Appends that arrive during a compaction start another drain.
+    // Waits repeatedly, because appends that arrive during a compaction start another drain.
     while (this.#working) await this.#working;
     if (this.#state !== 'closing') return;
     this.#state = 'down';

@@ -10,7 +10,7 @@ export interface StoredEvent {
   readonly id: number;
   readonly type: string;
   readonly json: string;
-  /** No checksum: a person or an older version wrote the event. */
+  /** True for a line without a checksum, which a person or an older version wrote. */
   readonly unsealed?: true;
 }
 
@@ -70,7 +70,7 @@ function sealedEvent(bytes: Buffer, start: number, at: number, sum: string): Sto
 
 const MEMBERS = ['object', 'id', 'type', 'occurred_at', 'data'];
 
-/** Rejects unknown members, which may be a damaged checksum. */
+/** Event of a line without a checksum; undefined if a member is unknown, which may be a damaged checksum. */
 function unsealed(text: string): StoredEvent | undefined {
   const event = parsed(text);
   if (event === undefined) return undefined;

@@ -80,7 +80,7 @@ export class LogFile {
     this.generation = found ?? emptyAfter(highest(0, mark, true));
     try {
       removeUnfinished(io, directory);
-      // A torn line stays until the next write, because the line shows that ids may be lost.
+      // Adds a missing last line break; a torn line stays until the next write, as a sign that ids may be lost.
       if (this.#unended) {
         using file = opened(io, this.path, this.#flags);
         this.#repair(file.fd);
@@ -98,13 +98,13 @@ export class LogFile {
     const { latest, gaps } = this.generation;
     const mark = { highest: id + this.#block, from: latest, clean: false, durable, gaps };
     if (this.#reserved === 0) await beginLast(io, directory, latest, durable);
-    // Waits for the disk if a mark file exists, because a crash could restore the old file.
+    // Waits for the disk if a mark file exists, because a crash could bring back the old mark, which is too low.
     await writeMark(io, directory, mark, durable || this.#marked);
     this.#marked = true;
     this.#reserved = mark.highest;
   }
 
-  /** Readers ignore the lines until the caller updates `generation`. */
+  /** Appends lines, which readers ignore until the caller updates `generation`. */
   async write(lines: Buffer, last: number): Promise<void> {
     const fd = await this.#open();
     await this.#cut(fd);

@@ -47,7 +47,7 @@ async function begin(settings: ProcessSettings): Promise<void> {
     }
   });
   reply({ kind: 'ready', ready: await readyOf(made, stopped.promise), info: made.info() });
-  // A killed process cannot write the compile cache at exit.
+  // Writes the compile cache now, because a process that is killed later cannot write it at its exit.
   flushCompileCache();
 }
 

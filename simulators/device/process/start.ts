@@ -75,7 +75,7 @@ export async function startDevice(settings: ProcessSettings, log: Logger, watch?
   return simulateDevice(options);
 }
 
-/** Waits at most five seconds for the device id from the platform. */
+/** Addresses and id of a started device; waits at most five seconds for the id from the platform. */
 export async function readyOf(device: SimulatedDevice, stopped: Promise<unknown>): Promise<Ready> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, 5_000);

@@ -43,7 +43,7 @@ class Spares implements Disposable {
 
   fill(): void {
     this.#waiting = this.#waiting.filter(({ connected }) => connected);
-    // Maximum number of spare processes, because each takes processor time from a running suite.
+    // At most two spare processes, because each takes processor time from a running suite.
     if (this.#disposed || this.#loading !== undefined || this.#waiting.length >= 2) return;
     const spare = forkAgent();
     this.#loading = spare;
@@ -104,7 +104,7 @@ export class SupervisedDevice extends ControlTarget implements AsyncDisposable {
     return this.#child?.serves === true;
   }
 
-  /** Waits for the first start, because a device with an uplink serves seconds before it is ready. */
+  /** Waits for the first start, because the info of a device with an uplink may come seconds after it serves. */
   async info(): Promise<ControlInfo> {
     if (this.told === undefined) await this.#starting;
     if (this.told === undefined) throw new ControlError(409, 'agent_down', 'the agent has not started yet');

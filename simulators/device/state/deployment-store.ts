@@ -155,7 +155,7 @@ export class DeploymentBook {
     this.#unsaved = false;
   }
 
-  /** After EventLogError, the next call tries the events again. */
+  /** Appends the unpublished events to the log; after EventLogError, the next call tries them again. */
   async publish(): Promise<void> {
     const pending = this.state.unpublished;
     if (!pending) return;
@@ -179,7 +179,7 @@ export class DeploymentBook {
       found.set(name, (found.get(name) ?? 0) + 1);
     }
     const events = unpublished.events.filter((event) => {
-      // The log contains the event as changed by the behaviour.
+      // Looks for the event as changed by the behaviour, because the log contains that form.
       const { type, data } = behaviour.deployments.event(event);
       const left = found.get(nameOf(type, data)) ?? 0;
       found.set(nameOf(type, data), left - 1);

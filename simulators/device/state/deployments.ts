@@ -184,7 +184,7 @@ export class Deployments implements DeploymentPort {
   async close(): Promise<void> {
     this.abandon();
     await this.#turn;
-    // The last change may have set a timer.
+    // Cancels timers again, because the change under way may have set one.
     this.abandon();
   }
 

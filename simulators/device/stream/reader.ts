@@ -77,13 +77,13 @@ export class LogReader {
       this.position = event.id;
       return offset < until && events.length < most;
     });
-    // The file may end early, e.g. because a user truncated it.
+    // Skips the rest if nothing can be read, e.g. because a user truncated the file.
     this.#offset = next > this.#offset ? next : to;
     return events;
   }
 }
 
-/** Ends at the newest event, or before events that compaction removed. */
+/** Events after the id `after`; ends at the newest event, or early if a compaction removes unread events. */
 export function* storedAfter(log: EventLog, io: DiskIo, after: number): Generator<StoredEvent, void> {
   const reader = new LogReader(log, io, after);
   try {

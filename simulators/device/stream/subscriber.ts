@@ -168,7 +168,7 @@ export class Subscriber implements StreamSubscriber {
     try {
       return action();
     } catch (error) {
-      // The client's next request shows whether a read error persists.
+      // Ends the stream after a read error; the client's next request shows whether the error persists.
       this.#stream.onNotice('the event log could not be read; a stream was cut', error);
       return 'overtaken';
     }

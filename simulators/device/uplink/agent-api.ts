@@ -151,7 +151,7 @@ export class AgentApi implements DeploymentSource {
       const request = this.#request('POST', '/devices/provision', token, signal);
       return stored(await http.json({ ...request, body }, agentDevice));
     } catch (error) {
-      // An earlier attempt may have succeeded and lost its response.
+      // Asks whether the platform knows the robot, because an earlier attempt may have lost only its response.
       const spent = error instanceof ApiError && (error.unauthorized || error.status === 409);
       const known = spent ? await this.#recall(signal) : undefined;
       if (known) return known;

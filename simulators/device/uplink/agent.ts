@@ -79,14 +79,14 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
       if (signal.aborted) return;
       if (error instanceof BrokerError && error.credentials) this.#api.dropToken(token);
       this.#report(error as Error, 'cannot connect');
-      // HTTP may work although MQTT fails.
+      // Syncs after the first failure to connect, because HTTP may work although MQTT fails.
       if (this.#failedConnects === 0) this.scheduler.syncRequested();
       this.#connectLater();
       return;
     }
     this.#failedConnects = 0;
     this.connectedAt = this.#hub.time.now();
-    // Requests to sync that came before the subscription are lost.
+    // Syncs at once, because requests to sync that came before the subscription are lost.
     this.scheduler.syncRequested();
     await this.scheduler.settled();
     this.online?.resolve();
@@ -115,7 +115,7 @@ export class AgentUplink extends UplinkLifecycle implements MqttListener {
     }
   }
 
-  /** Ignores a refusal, so that the robot still goes online. */
+  /** Announces the agent's version once; ignores a refusal, so that the robot still goes online. */
   async #announce(signal: AbortSignal): Promise<void> {
     if (this.#announced) return;
     try {

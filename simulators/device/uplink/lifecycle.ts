@@ -61,7 +61,7 @@ export class Scheduler {
     return Promise.resolve({ code: 'in_cooldown', message, endsAt });
   }
 
-  /** Starts a sync; repeats a running sync, which may miss the change. */
+  /** Starts a sync, or repeats the running one, which may miss the change behind this request. */
   syncRequested(): void {
     if (this.#running) this.#again = true;
     else void this.sync();
@@ -83,7 +83,7 @@ export class Scheduler {
       this.#running = undefined;
       if (this.#signal.aborted) return;
       this.#timer = this.#time.after(Math.max(0, this.#nextAt() - this.#time.elapsed()), () => {
-        // Ignores the pause after a failure, because the timer may fire slightly early.
+        // Bypasses `sync`, which refuses during a pause, because the timer may fire slightly before its end.
         if (this.#running) this.#again = true;
         else if (!this.#signal.aborted) void this.#run();
       });

@@ -10,7 +10,7 @@ import { tls as nodeTls } from '../../../harness/common/node-tls.ts';
 import { networkErrorMessage } from '../../common/platform-http.ts';
 import { type Time, Wheel, type WheelMember } from './time.ts';
 
-// The cache takes 7 MB, and an agent sends few numbers.
+// Disables the cache of encoded numbers, which takes 7 MB, because an agent sends few numbers.
 writeToStream.cacheNumbers = false;
 
 export const KEEP_ALIVE_SECONDS = 20;
@@ -55,7 +55,7 @@ function parse(bytes: Buffer): Packet {
   try {
     return shared(bytes);
   } catch (error) {
-    // Half a packet in the parser must not reach a different connection.
+    // Discards the parser, because half a packet in it must not reach another connection.
     shared = undefined;
     throw error;
   }
@@ -249,7 +249,7 @@ export class MqttConnection implements WheelMember {
     const closed = new Promise((resolve) => this.#socket.once('close', resolve));
     this.#send({ cmd: 'disconnect' });
     this.#socket.destroySoon();
-    // A stalled broker may never read the remaining bytes.
+    // Destroys the socket after a second of silence, because a stalled broker may never read the remaining bytes.
     this.#socket.setTimeout(1_000, () => this.#socket.destroy());
     await closed;
   }

@@ -109,7 +109,7 @@ export class PollingApi implements DeploymentSource {
     const request: ApiRequest = { ...this.#get('/devices', signal), method: 'POST', body: { name } };
     const create = (): Promise<{ id: string }> =>
       this.#hub.http.json(request, identified).catch(async (error: unknown) => {
-        // An earlier attempt may have succeeded and lost its answer.
+        // Looks for the device after a conflict, because an earlier attempt may have lost only its answer.
         const created = error instanceof ApiError && error.status === 409 ? await find() : undefined;
         if (created === undefined) throw error;
         return created;
@@ -144,7 +144,7 @@ export class PollingApi implements DeploymentSource {
       allPages((offset) => http.json(this.#get(`/${list}?limit=${PAGE}${query}&offset=${offset}`, signal), answer));
     if (unfiltered.has(list)) return await all('');
     return await all(`&${filter}`).catch(async (error: unknown) => {
-      // A platform may refuse an unknown parameter with 400 or 422; the unfiltered list shows any other cause.
+      // Asks without the filter if it may be the cause of the 400 or 422; for any other cause, this request fails too.
       if (!(error instanceof ApiError && [400, 422].includes(error.status))) throw error;
       const whole = await all('');
       unfiltered.add(list);

@@ -68,7 +68,7 @@ export class Syncer {
       this.#restate(wanted.id, this.#archived(known.error_status));
       return true;
     }
-    // An active deployment that is retrying has not published its event.
+    // Deploys an active but retrying deployment again, because it has not published its event.
     if (known?.error_status !== 'retrying' && this.#port.active().some(({ id }) => id === wanted.id)) {
       const isReported = wanted.activity_status === 'deployed' && wanted.error_status === 'none';
       if (!isReported) this.#restate(wanted.id, this.#deployed());
@@ -233,7 +233,7 @@ export async function allPages<T extends { id: string }>(
     const { data, has_more } = await read(offset);
     for (const item of data) items.set(item.id, item);
     offset += data.length;
-    // A platform could repeat its pages for ever.
+    // Ends at a page without new items too, because a platform could repeat its pages for ever.
     if (!has_more || items.size === known) return [...items.values()];
   }
 }

@@ -10,7 +10,7 @@ import { agentTopics } from '../../../harness/contract/agent.ts';
 import { BACKLOG, reachableHost } from '../address.ts';
 import type { Broker, BrokerEvents } from './messenger.ts';
 
-// The cache takes 7 MB, and a robot uses few numbers.
+// Disables the cache of encoded numbers, which takes 7 MB, because a robot uses few numbers.
 writeToStream.cacheNumbers = false;
 
 /** Largest packets in bytes; smaller before CONNECT, because the broker buffers packets of unknown clients. */
@@ -48,7 +48,7 @@ function installExactRetained(aedes: Aedes): RetainedStore['storeRetained'] {
   const { persistence } = aedes as unknown as { persistence: RetainedStore };
   persistence.storeRetained = async ({ topic, payload, qos }) => {
     if (payload.length === 0) retained.delete(topic);
-    // Text, because a short Buffer keeps the whole pool that it was cut from.
+    // Stores the payload as text, because a short Buffer keeps the whole pool that it was cut from.
     else retained.set(topic, { cmd: 'publish', topic, payload: payload.toString('latin1'), qos });
   };
   persistence.createRetainedStreamCombi = (topics) => {
@@ -84,7 +84,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
     server.listen({ host: options.host, port: options.port, backlog: BACKLOG });
     await once(server, 'listening');
   } catch (error) {
-    // An open broker keeps the process alive.
+    // Closes the broker, which would keep the process alive.
     await new Promise<void>((resolve) => aedes.close(resolve));
     throw error;
   }
@@ -112,7 +112,7 @@ export async function embeddedBroker(options: EmbeddedBrokerOptions): Promise<Br
       await new Promise<void>((resolve) => aedes.close(resolve));
       for (const deviceId of connected.keys()) options.onConnected(deviceId, false);
       connected.clear();
-      // Sockets without a CONNECT are unknown to aedes.
+      // Destroys the remaining sockets, because aedes does not know those that sent no CONNECT.
       for (const socket of sockets) socket.destroy();
       await Promise.all(ended);
     },

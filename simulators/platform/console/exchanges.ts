@@ -44,7 +44,7 @@ export class Exchanges {
   onExchange: () => void = () => {};
   readonly #options: ExchangeOptions;
   readonly #known: TrafficRedactor;
-  /** Redactors by credentials other than the platform's API keys, e.g. device tokens, which are secret too. */
+  /** Redactors for credentials other than the platform's API keys, e.g. device tokens, which are secret too. */
   readonly #strangers = new Map<string, TrafficRedactor>();
   readonly #open = new WeakMap<IncomingMessage, Kept>();
   #kept: Kept[] = [];

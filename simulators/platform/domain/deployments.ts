@@ -187,7 +187,7 @@ export function applyReport(core: Core, row: DeploymentRow, reported: Deployment
   if (row.target_status === 'staged')
     throw conflict('invalid_transition', 'a staged deployment is on no device: there is nothing to report');
   return store.write(() => {
-    // The agent knows the reported activity, even if the report is outdated.
+    // Records the reported activity as known to the agent, even if the report is outdated.
     const { activity_status = row.agent_activity } = report;
     const agent_activity = activity_status === 'archived' ? null : activity_status;
     const isKnown = agent_activity === row.agent_activity;

@@ -60,7 +60,7 @@ export function markConnected(core: Core, row: DeviceRow, online: boolean): Devi
   return change(core, 'device', row, { ...changes, updated_at: now });
 }
 
-/** Leaves out stand-ins, which have no agent that could disconnect. */
+/** Marks online devices as disconnected, except stand-ins, which have no agent that could disconnect. */
 export function disconnectAll(core: Core): void {
   core.store.write(() => {
     for (const row of core.store.collections.device.where({ status: 'online' }))

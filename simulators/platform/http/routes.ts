@@ -47,7 +47,7 @@ function headerText(headers: RequestHeaders, name: string): string | undefined {
 }
 
 const DEEPEST = 64;
-/** Members and items in a body; checking more would block all other clients. */
+/** Maximum number of values in a body, because checking more would block all other clients. */
 const MOST_VALUES = 10_000;
 
 const refuse = (message: string) => new PlatformError(400, 'invalid_json', message);

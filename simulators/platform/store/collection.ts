@@ -45,7 +45,7 @@ class RowIndex {
     this.#idOfSeq = statements.prepare(`SELECT id FROM ${table} WHERE seq = ?`);
     const columns = ['seq', 'created_at', ...facets].join(', ');
     this.#everyRow = statements.prepare(`SELECT ${columns} FROM ${table} ORDER BY created_at ASC, id DESC`);
-    // Rows as arrays, because a million row objects take more memory than the whole index.
+    // Reads rows as arrays, because a million row objects take more memory than the whole index.
     this.#everyRow.setReturnArrays(true);
     this.reload();
   }
@@ -77,7 +77,7 @@ class RowIndex {
     for (const [key, { filter }] of this.#passing) if (this.passes(row.seq, filter)) this.#passing.delete(key);
   }
 
-  /** `id` and `created_at` of a row never change. */
+  /** Updates the facets of a changed row; its `id` and `created_at` never change. */
   change(row: BaseRow): void {
     for (const facet of this.#facets) {
       const before = facet.codes[row.seq];
@@ -88,7 +88,7 @@ class RowIndex {
     }
   }
 
-  /** Undefined if no row ever had a wanted value. Ignores columns that the index lacks. */
+  /** Filter by the columns in the index, without all others; undefined if no row ever had a wanted value. */
   filterOf(filters: Filters): FacetFilter | undefined {
     const filter: FacetFilter[number][] = [];
     for (const facet of this.#facets) {

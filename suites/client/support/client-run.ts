@@ -74,7 +74,7 @@ export function expectNoCredentials(run: ClientRun, { authorization }: ClientReq
 
 export function expectPauses(run: ClientRun, storm: Storm, how: string): void {
   const expected = `at most ${MOST_REFUSED} requests in ${WATCHED_MS / 1000} s ${how}`;
-  // Requests before the storm may make the client endless while its pace is still unknown.
+  // Takes an endless client as hammering, even if its requests in the storm are too few to show a pace.
   const pace = storm.pace ?? (run.endless === undefined ? undefined : 'hammers');
   run.must(pace !== 'hammers', { expected, actual: run.endless ?? storm.summary });
   if (pace === 'unclear') throw new TooLittleSeen(storm.tooSlow);
@@ -123,7 +123,7 @@ export abstract class ClientRun implements AsyncDisposable {
   readonly #repeats = new Repeats();
   readonly #changes = new Changes();
   readonly #onAbort = (): void => this.#changes.announce();
-  /** Error of the code that answers requests; ends the check instead of Muster. */
+  /** Error of the code that answers requests; `until` throws it, so that it ends the check and not Muster. */
   #failure: unknown;
   #progress = 0;
   #progressAt = performance.now();

@@ -206,7 +206,7 @@ export const IS_ASKED = Object.fromEntries(PLATFORM_JOBS.map((job) => [job, isAs
 
 const DEVICES = itemsFrom(1, 3);
 
-/** A client may look up the ids that its job names, and the deployment that it has created. */
+/** Answers look-ups: a client may ask for the ids that its job names, and for the deployment that it has created. */
 const lookUp: Answering = (asked, run) => {
   const isCreated = (each: ClientRequest): boolean => IS_ASKED.deploy(each) && each.status === 200;
   const created = parseObject(run.requests.find(isCreated)?.sent) as Item | undefined;

@@ -41,7 +41,7 @@ export class ClientRequest {
   /** End of the answer, in milliseconds of `performance.now()`. */
   endedAt: number | undefined;
   #closedAt: number | undefined;
-  /** Undefined for a stream, and before the answer. */
+  /** State of the answer once it was sent; undefined for a stream. */
   answered: 'whole' | 'cut' | undefined;
   #isStream = false;
 
@@ -76,7 +76,7 @@ export class ClientRequest {
   }
 
   get sent(): string {
-    // Bytes of an answer that are recorded, and compared with other answers.
+    // Maximum bytes of an answer that are recorded, and compared with other answers.
     return Buffer.concat(this.#pieces).toString('utf8', 0, 64 * 1024);
   }
 

@@ -42,7 +42,7 @@ export class Storm {
   readonly #nowMs: () => number;
   readonly #measure: () => Promise<number>;
   #measured = 0;
-  /** Shortest so far, because longer times may be chance. */
+  /** Shortest time of a shell command so far, because longer times may be chance. */
   #shellMs = Number.POSITIVE_INFINITY;
 
   constructor(nowMs = runningMs, measure = shellMs) {
@@ -79,7 +79,7 @@ export class Storm {
     const watchedMs = this.#watchedMs;
     if (watchedMs < WATCHED_MS) return undefined;
     const pauses = [...this.#pausesMs, this.#nowMs() - (this.#cameMs.at(-1) ?? 0)];
-    // Longest pause that the machine may cause, in starts of a shell.
+    // Longest pause that the machine may cause: three times the time of an empty shell command.
     const pace = paceOf(pauses, 3 * this.#shellMs);
     // Longest watch on a busy machine, as a multiple of `WATCHED_MS`.
     return pace === 'unclear' && watchedMs < 4 * WATCHED_MS ? undefined : pace;
@@ -136,7 +136,7 @@ export class Repeats {
     if (isSame) asked.answer = answer;
     asked.last = request;
     const isGiven = answered === 'whole' && status !== undefined && status >= 200 && status < 300;
-    // Pauses make refused requests legal.
+    // Counts refused requests only if they come fast, because a client may repeat them after pauses.
     const isFast = asked.recentMs.length > MOST_REFUSED && now - (asked.recentMs[0] ?? 0) <= WATCHED_MS;
     // Number of equal requests with equal 2xx answers that counts as endless; refused requests count by their pace.
     const isEndless = isGiven ? asked.times >= 20 : isFast;

@@ -59,7 +59,7 @@ const walks = (look: () => Each) => (): Rule => {
     const state = last.of(listOf(request));
     if (seen.kind === 'asked') state.under += 1;
     if (seen.kind === 'over') state.under = Math.max(0, state.under - 1);
-    // Overlapping requests come from several readers.
+    // Forgets the previous page, because overlapping requests come from several readers.
     if (state.under > 1) delete state.page;
     const page = pageIn(seen);
     if (page !== undefined) each(page, goesOnFrom(state, page), judge);
@@ -76,7 +76,7 @@ function goesOnFrom(state: Walk, page: PageRead): PageRead | undefined {
   if (found !== -1) nexts.splice(found, 1);
   state.page = page;
   if (more) state.nexts = [...nexts.slice(1 - MOST_READERS), { offset: offset + limit, asked, limit }];
-  // Longest pause between two pages that a program reads; a person pauses longer.
+  // Maximum milliseconds between two pages that a program reads; a person pauses longer.
   if (before === undefined || !before.more || page.at - before.at > 10_000 || state.mixed) return undefined;
   const isSame = page.request.connection === before.request.connection;
   // A step back on another connection shows that several readers take turns.
@@ -112,7 +112,7 @@ const nextRule = walks(() => {
   };
 });
 
-/** A client that steps by its requested limit, not the page's limit, skips items. */
+/** Fails a client that steps by the limit that it asked for, although the page has a lower one: it skips items. */
 const ownLimit = (isMeant: (asked: number) => boolean) =>
   walks(() => (page, before, judge: Judge) => {
     if (before === undefined) return;

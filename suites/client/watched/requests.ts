@@ -89,7 +89,7 @@ const keyRule = (): Rule => {
   return (seen, judge: Judge) => {
     if (seen.kind !== 'asked' && seen.kind !== 'answer') return;
     const { request } = seen;
-    // Agents and users of a console have other credentials.
+    // Skips requests with other credentials, which agents and users of a console send.
     if (request === undefined || request.headers['authorization'] !== undefined) return;
     if (request.headers['cookie'] !== undefined) return;
     const path = request.path;

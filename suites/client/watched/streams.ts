@@ -13,7 +13,7 @@ import { afterEach, SOON_MS, watched } from './support.ts';
 const LEAST_PAUSE_MS = WATCHED_MS / MOST_REFUSED;
 
 const isOther = (request: RequestSeen): boolean => !isForEvents(request);
-/** Masked or unknown texts may differ. */
+/** False for masked or unknown texts, because they may differ. */
 const isEqual = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && one === other && !one.includes('***');
 const isSame = (one: RequestSeen, other: RequestSeen): boolean =>
@@ -160,7 +160,7 @@ class Events {
   }
 }
 
-/** False if the cursor is gone or lies further back, which proves another client. */
+/** False if the request drops the cursor of the previous one, or names an older one: it is of another client. */
 function mayBeSameClient(named: string | undefined, before: RequestSeen, events: Events): boolean {
   const given = cursorOf(before);
   if (named === undefined) return given === undefined;
@@ -180,7 +180,7 @@ function afterStreams(events: Events, look: Returning): Rule {
   };
 }
 
-/** An older cursor is legal, because a client may process events late. */
+/** Allows a cursor older than the last event, because a client may process events late. */
 const cursorRule = (): Rule => {
   const events = new Events();
   const followers = new PerClient<Follower>(() => ({ without: 0, beyond: 0, stuck: 0, several: false }));
@@ -228,7 +228,7 @@ const tornRule = (): Rule => {
     const named = cursorOf(request);
     if (id === undefined || last === undefined || named === undefined) return;
     if (request.at - before.over.at > SOON_MS) return;
-    // Another client may have received the complete event.
+    // Skips an event that has come whole on any stream, because the request may be of a client that received it.
     if (!events.isBeyond(id)) return;
     judge.saw(() => shownRequest(request));
     const expected = `the cursor ${last}, that of the last event which came whole`;

@@ -25,7 +25,7 @@ interface Crowd {
   last?: RequestSeen['connection'];
 }
 
-/** Clients share a name if requests overlap, or if a request leaves an open connection unused. */
+/** Finds names that several clients share: their requests overlap, or leave the previous connection open and unused. */
 class Crowds {
   readonly #of = new PerClient<Crowd>(() => ({ open: new Set(), several: false }));
 

@@ -71,7 +71,7 @@ export const burstIntoReplay = (count: number, streams: number, portions = 1, un
     const { first } = all.reduce((one, other) => (one.first < other.first ? one : other));
     const { last, at } = all.reduce((one, other) => (one.last > other.last ? one : other));
     if (real.clients.some(({ stays, judged }) => !stays && judged === 0)) t.saw('replays into bursts');
-    // One range of events, because a device may interleave or merge concurrent calls.
+    // Settles all calls as one range of events, because a device may interleave or merge concurrent calls.
     await real.settle({ first, last, count: Math.min(all.length * portion, Number(last - first) + 1), at }, since);
   },
 });
@@ -307,7 +307,7 @@ export const deploy = (request: ControlDeployment): Command => ({
     if (isDeployed && announced.length > 1 && !current.mayChange) real.remarks('deployed twice', repeated);
     const announcedAs = first && payloadOf(first)['activity_status'];
     const isEarly = announcedAs !== 'deployed' && announcedAs === made.activity_status;
-    // An archived deployment may have been deployed before.
+    // Allows an event of an archived deployment, which may have been deployed before.
     const mayHaveBeen = made.activity_status === 'archived' && announcedAs === 'deployed';
     if (!isDeployed && first !== undefined && !mayHaveBeen && (!current.mayChange || isEarly))
       real.departs('deployed unasked', {

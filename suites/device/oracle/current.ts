@@ -64,11 +64,11 @@ export class CurrentDeployment {
       this.#shown = undefined;
       return;
     }
-    // Control may have chosen other values than those of the request.
+    // Compares with control's answer, because control may have chosen other values than those of the request.
     const names = ['description', 'release_id', 'device_id', ...(this.mayChange ? [] : STATUSES)] as const;
     this.#expectMembers(body, Object.fromEntries(names.map((name) => [name, made[name]])), 'current');
     this.#expectMerged(body);
-    // A platform may have made the deployment by its own clock.
+    // Accepts the created_at of control's answer at any time, because it may be by the clock of a platform.
     if (instantOf(String(body['created_at'])) !== instantOf(made.created_at))
       await real.expectMoment('current', 'created_at', body['created_at'], { since, until, why: 'it was made' });
     this.#shown = body;
@@ -97,7 +97,7 @@ export class CurrentDeployment {
     this.#lookedAt = real.ledger.newest;
     if (before === undefined) return;
     if (isAnnounced) {
-      // Control may deploy in order to publish events.
+      // Accepts a new deployment that an event has announced, because control may deploy in order to publish events.
       this.mayChange = isUnsettled(body);
       [this.files, this.removed] = [[], []];
       return;
@@ -168,7 +168,7 @@ export class CurrentDeployment {
     if (left !== undefined) this.#real.remarks('file left', { expected, actual: `${left.filepath} is there` });
   }
 
-  /** Ignores a copy elsewhere under the name of a current file. */
+  /** Finds a file that stays on the device; at another path, a file with the name of a current one does not count. */
   #stillThere(files: readonly ConfigFile[]): Promise<ConfigFile | undefined> {
     return fileThatStays(this.#real.t, files, (file, found) => {
       const isTaken = this.files.some(({ filepath }) => basename(filepath) === basename(file.filepath));

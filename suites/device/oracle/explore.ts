@@ -17,7 +17,7 @@ import { Departure, Reality } from './reality.ts';
 import { sequences } from './sequences.ts';
 
 interface Options extends Pick<Check<never>, 'needs' | 'premises' | 'profile'> {
-  /** Counter that must be positive for a pass; a check with a count of `<least> asked for` alone is not applicable. */
+  /** Counter that must be positive for a pass; if only `<least> asked for` is, the check is not applicable. */
   least?: string;
   aspect?: string;
 }
@@ -93,7 +93,7 @@ const MOST_FINDINGS = 9;
  * 200 s of 20 minutes, a fast device 2 s.
  */
 const EXPLORING_SHARE = 0.4;
-/** Share of the run's time so far, and least milliseconds, after which commands that repeat findings are left out. */
+/** Time for repeated findings, as a share of the run's time and a minimum; then their commands are left out. */
 const REPEATING = { share: 1 / 6, leastMs: 1500 };
 /** Milliseconds with `--runs 1` after which no random sequence starts; at most half of the check's time. */
 const DRAWING_MS = 10_000;
@@ -123,7 +123,7 @@ async function explore(t: Device): Promise<Explored> {
     await withStreams(counting, async (streams) => {
       const life = new Life(counting, streams, result.found);
       for (const { commands, isDirected } of sequences(t)) {
-        // Drops the command that failed, because its failure hides later failures.
+        // Runs a sequence again without the command that failed, because its failure hides later ones.
         let left = commands;
         for (let tries = isDirected ? MOST_TRIES : 1; tries > 0 && !isOver(isDirected); tries -= 1) {
           if (repeatedMs > mayRepeatMs()) left = left.filter(({ text }) => !repeating.has(kindOf(text)));
@@ -154,7 +154,7 @@ async function explore(t: Device): Promise<Explored> {
   return result;
 }
 
-/** E.g. `publish()` of `publish(5)`. */
+/** Text of a command without its values, e.g. `publish()` for `publish(5)`. */
 const kindOf = (text: string): string => text.replaceAll(/\{.*|\d+/gs, '');
 
 const isSame = (one: Departure, other: Departure): boolean => one.id === other.id && one.isShould === other.isShould;
@@ -171,7 +171,7 @@ export class Life {
     this.#found = found;
   }
 
-  /** Ignores remarks on requirements that have a finding, unless `known` is that finding. */
+  /** Returns the first departure. A remark counts if its requirement has no finding or, with `known`, if it is that. */
   async departureIn(commands: readonly Command[], known?: Departure): Promise<Found | undefined> {
     const t: Device = this.#t;
     const done: Command[] = [];
@@ -199,7 +199,7 @@ export class Life {
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
       const snapshot = t.http.recorder.snapshot();
-      // Asks once per finding whether control caused it instead of the agent.
+      // Asks once per finding whether control, and not the agent, caused it.
       const isSettled = known !== undefined || (error instanceof Departure && error.isOver);
       const meant = isSettled ? error : ((await t.reconsider?.(error)) ?? error);
       if (meant !== error || error instanceof TargetEnded) throw meant;

@@ -33,7 +33,7 @@ export class Ledger {
   closed: bigint;
   /** Compaction has removed all events below this id. */
   earliest = 0n;
-  /** Ids of events older than the followed ones, for cursors that have surely expired. */
+  /** Ids of early events; once compaction has removed them, they serve as expired cursors. */
   oldest: readonly bigint[];
   #unread = { first: 0n, last: -1n };
 
@@ -89,7 +89,7 @@ export class Ledger {
     );
   }
 
-  /** Ids due on a stream from a batch that no stream has delivered; empty with `types`, and after later events. */
+  /** Ids due on a stream from the batch last skipped; empty with `types`, and once `closed` lies beyond the batch. */
   unread({ after, upTo, types }: Owed): bigint[] {
     const { first, last } = this.#unread;
     if (types !== undefined || last !== this.closed || upTo < last) return [];

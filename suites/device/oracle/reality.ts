@@ -66,7 +66,7 @@ export class Reality {
   #isElsewhere = false;
   clients: Client[] = [];
   readonly remarked: Departure[] = [];
-  /** Findings so far, by requirement; another wrong moment does not end a sequence. */
+  /** Findings so far, by requirement; a wrong moment whose requirement has one does not end a sequence. */
   known: ReadonlyMap<string, { readonly departure: Departure }> = new Map();
   readonly tornAfter: bigint[] = [];
   /** Arrival of each event in milliseconds since 1970. */
@@ -99,7 +99,7 @@ export class Reality {
     finding: Pick<Difference, 'expected' | 'actual' | 'missing'>,
     client?: Client,
   ): never {
-    // An agent may append the next event to a torn line, which a restart drops.
+    // Blames a torn line if the event after it is missing: an agent may append it to that line, which a restart drops.
     const isGlued = this.tornAfter.some((newest) => {
       const next = this.ledger.events.find(({ id }) => id > newest);
       return next !== undefined && finding.missing?.includes(next.id) === true;
@@ -145,7 +145,7 @@ export class Reality {
     if (stream === undefined) return;
     if (isThrottled(stream)) return stream.close();
     const { status } = stream;
-    // Less by a second, because a Date header has whole seconds.
+    // Lowers the limit by one second, because a Date header has whole seconds.
     this.#isElsewhere = Math.abs(Date.parse(stream.headers['date'] ?? '') - Date.now()) > CLOCK_OFF_MS - 1000;
     const fate = way === 'none' ? 'served' : ledger.fate(asking.after);
     const isKept = fate === 'served' && !mayBeGone(t, options) && this.isKept(asking.after);
@@ -190,7 +190,7 @@ export class Reality {
       const actual = String(status);
       const gone = `410: events up to ${ledger.earliest} are gone`;
       if (lacks410) return this.departs('served though gone', { expected: gone, actual }, client);
-      // Refusals have checks only where the log can be compacted.
+      // Counts a 410 as `refused` only if the log can be compacted, because the check of `refused` runs only then.
       const what = status === 410 && t.capabilities.has('compact') ? 'refused' : 'not served';
       return this.departs(what, { expected: '200 and an event stream', actual }, client);
     }
@@ -254,7 +254,7 @@ export class Reality {
     const reached = [...this.clients].map(async (client) => {
       const { subscription, way, openedMs } = client;
       if (way === 'future') {
-        // Gives a busy device time for a wrong replay, because no event is due.
+        // Waits a fixed time for a wrong replay, because no event is due whose arrival would end the wait.
         const within = openedMs + this.subscribedMs - Date.now();
         const wait = { within, atMost: within, for: 'a replay' };
         const none = { frames: 0, comments: Number.POSITIVE_INFINITY };
@@ -307,7 +307,7 @@ export class Reality {
       if (!cameAt.has(event.id)) cameAt.set(event.id, now);
       const difference = ledger.learn(event);
       if (difference === undefined) continue;
-      // On one connection, an id stands for one event.
+      // Finds an id used again if one connection carries two events of it; otherwise, the event has changed.
       const first = client.subscription.events.find(({ id }) => id === event.id);
       const isOfAnother = difference.kind === 'changed' && first !== undefined && first.text !== event.text;
       this.departs(isOfAnother ? 'id used again' : difference.kind, difference, client);
@@ -353,7 +353,7 @@ export class Reality {
 
   /**
    * `unclear`: result for a moment that cannot be judged: unreadable, inexact, without offset, or of another clock.
-   * False also means that clocks may not differ.
+   * `false` also allows no difference between the clocks of agent and Muster.
    */
   isWithin(
     member: string,

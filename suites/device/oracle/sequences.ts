@@ -128,7 +128,7 @@ const DIRECTED: readonly ((paths: readonly string[], share: number) => Command[]
   oddFiles,
   () => [1, 2].map((n) => deploy({ release_id: 'rls_oracle000002', description: `${n} of one release` })),
   (_, share) => [publishSome(3), tearTail(share), tearTail(0.97), tearTail(1), restartAgent('SIGTERM')],
-  // A kill may come too late, once all events are stored, e.g. on a busy machine.
+  // Kills three times, because a kill may come too late, once all events are stored, e.g. on a busy machine.
   () => [publishSome(2), ...Array<Command>(3).fill(killWhilePublishing(400))],
   () => [
     publishSome(20),

@@ -70,7 +70,7 @@ export const compactAway = (): Command => ({
   },
 });
 
-/** Asks twice, because the agent may compact its log just then. `next`: an event after the cursor. */
+/** Expects a replay to begin no later than at event `next`; asks twice, because the agent may compact just then. */
 async function expectNoGap(real: Reality, after: bigint, next: bigint, triesLeft = 1): Promise<void> {
   const stream = await real.streams.tryAnother({ after, cutAfterBytes: OLDEST_BYTES });
   if (stream?.status !== 200) return await stream?.close();
@@ -136,7 +136,7 @@ export const restartAgent = (signal: StopSignal, counted?: string): Command => (
     await real.current.expectUnchanged({ isEarly: true });
     await during(real, signal === 'SIGTERM' ? 'restart' : 'kill', async (whileDown) => {
       await restart(t, signal, whileDown);
-      // An agent may load its deployment late, or apply it again.
+      // Waits for the deployment, because an agent may load it late, or apply it again.
       const loaded = async () => {
         const body = await currentDeployment(t);
         return (body !== undefined && (real.current.mayChange || !isUnsettled(body))) || undefined;
@@ -226,7 +226,7 @@ async function during(
     if (!isEnd) await real.t.control.stop('SIGKILL');
     await repair();
     await real.t.control.start();
-    // Tears once more, because a busy machine may start an agent late.
+    // Tears the log once more after a first failed start, because a busy machine may start an agent late.
     if (!isEnd && hung === undefined) return await during(real, situation, restarting, repair, error);
     real.departs('not started', { expected: 'an agent that starts again', actual: error.message });
   } finally {

@@ -18,7 +18,7 @@ export type Assertions = Pick<CheckContext, 'must'>;
  */
 export type WaitKind = 'answer' | 'stream' | 'event' | 'replay' | 'state' | 'files' | 'deployed' | 'odd';
 
-/** Half the patience for `files`, because checks wait for the removal of files only once a deployment is inactive. */
+/** Half the patience for `files`, because their removal should have begun: the deployment is inactive by then. */
 export const timeoutMs = ({ session, patienceMs, lenient }: Device, kind: WaitKind): number =>
   session.waits.device.within(kind, kind === 'files' ? patienceMs / 2 : patienceMs, lenient);
 

@@ -139,7 +139,7 @@ const newest = async (t: Device): Promise<string> => (await segments(t)).at(-1) 
 
 const LINE_END = 10;
 
-/** Ends a whole last line first, because an agent may write its line end with the next line. */
+/** Adds a line end that the last line lacks, because an agent may write it only with its next line. */
 export async function appendTo(t: Device, bytes: Buffer): Promise<void> {
   const end = (await lastLine(t)).at(-1) ?? LINE_END;
   await t.files.append(await newest(t), end === LINE_END ? bytes : Buffer.from([LINE_END, ...bytes]));

@@ -79,7 +79,7 @@ export async function readUpToDeployed(
   { id, activity_status }: Deployment,
 ): Promise<SeenEvent> {
   const t: Device = subscription.device;
-  // An unfinished deployment may send its event much later.
+  // Sends no extra event for an unfinished deployment, because its own event may come much later.
   const probe = activity_status === 'deployed' ? makeProbe(t, t.patienceMs / 4) : undefined;
   const what = `deployment.deployed of ${id}`;
   const seen = await subscription.until((event) => isDeployedEvent(event, id), what, probe, 'deployed');
@@ -147,7 +147,7 @@ export async function publishEveryEventKind(t: Device): Promise<Published> {
   const { first } = await publish(t, 1);
   const one = await t.control.deploy();
   const other = await t.control.deploy();
-  // The second deployment may have replaced the first.
+  // Ignores a refusal, because the second deployment may have replaced the first.
   await t.control.remove(one.id).catch(ignoreRefusal);
   await t.control.remove(other.id).catch(ignoreRefusal);
   const { last, at } = await publish(t, 1);

@@ -34,7 +34,7 @@ export const eventsOf = (t: Assertions, { frames }: { readonly frames: Iterable<
 /** Clients ignore a block without data (HTML standard, section 9.2.6). */
 export const carriesNoEvent = (frame: SseFrame): boolean => frame.data === undefined;
 
-/** Reads an integer exactly even beyond 2^53, where JSON.parse loses digits, and in other forms, such as 7.0, below. */
+/** Reads an integer with all its digits beyond 2^53, where JSON.parse loses some; below, also in forms such as 7.0. */
 export function integerIn(text: string, key: string): bigint | undefined {
   const written = new Map<unknown, string>();
   let root: unknown;

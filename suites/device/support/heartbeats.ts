@@ -8,7 +8,7 @@ import { DECIMAL, showFrame } from './events.ts';
 import { CURRENT, OPEN_STREAMS } from './requests.ts';
 import type { Subscription } from './subscription.ts';
 
-/** Minimum silence before a heartbeat, as a share of the interval. */
+/** Minimum silence before a comment that counts as a heartbeat, as a share of the interval. */
 const BY_THE_CLOCK = 0.25;
 /** Maximum silence on an idle stream, as a multiple of the interval. */
 const LATE = 1.5;
@@ -56,7 +56,7 @@ export async function awaitHeartbeats(
 
 /**
  * Watches while other checks run, because a server with a write timeout silences a stream after a while. Stops at an
- * event, after half of the check's time, or when another check needs a stream.
+ * event, after half of the check's time, once a stream has been refused, or once the other checks have ended.
  */
 export async function expectHeartbeatsBeside(t: Device, subscription: Subscription): Promise<void> {
   const { session } = t;
@@ -72,7 +72,7 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
     while (openMs() < t.checkTimeLeftMs() && stream.frames.length === 0 && !isOver())
       if (await watch.waitForActivity(200)) watch.readActivity();
   } catch (error) {
-    // Judges silence alone, because other checks judge how long a stream stays open, and whether heartbeats come.
+    // Fails only an open stream that falls silent after a heartbeat, because other checks judge all else.
     if (!(error instanceof Violation) || (stream.ended === undefined && stream.comments.length > 0)) {
       session.silentAfterMs = openMs();
       throw error;
@@ -84,7 +84,7 @@ export async function expectHeartbeatsBeside(t: Device, subscription: Subscripti
     t.notApplicable('it showed too few heartbeats while other checks ran');
 }
 
-/** True if the server ended the stream after more than two heartbeat intervals, because a client then resumes it. */
+/** True if the server ended the stream after over two heartbeat intervals, which is legal: a client resumes it. */
 function hasEndedLate(t: Device, { ended, openedAt }: Subscription['stream'], since = openedAt): boolean {
   return ended?.by === 'server' && ended.at - since > 2 * t.heartbeatSeconds * 1000;
 }
@@ -196,7 +196,7 @@ class HeartbeatWatch {
     return isDisturbed;
   }
 
-  /** Pauses checks that drive the device, because a slow device leaves no idle stream for minutes. */
+  /** Pauses checks that drive the device, because on a slow device they leave no stream idle for minutes. */
   askForQuiet(): void {
     this.#isQuiet = true;
     this.#t.session.askForQuiet(this.#over.promise);

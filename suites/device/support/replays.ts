@@ -154,7 +154,7 @@ const EVENTS_OF_EVERY_KIND = 8;
 export async function record(t: Device, streams: Streams, count: number): Promise<Recording> {
   requireRoomFor(t, 1);
   const { last: cursor } = await publish(t, 1);
-  // Adds events of deployments, because a replay must show each as it was.
+  // Adds events of deployments, because a replay must show each deployment as it was at its event.
   if (mostEvents(t) > EVENTS_OF_EVERY_KIND) await publishEveryEventKind(t);
   const room = Math.max(1, mostEvents(t) - eventsAfter(t, cursor));
   const published = await publish(t, Math.min(eventBudget(t, count), room));

@@ -72,7 +72,7 @@ export function mayBeGone(t: Device, options: OpenEvents): boolean {
   return kept + Math.max(0, eventsAfter(t, left.latest)) > (t.info.retention ?? kept);
 }
 
-/** Throws TooFewRetained for a cursor that may have expired, because 410 is then right. */
+/** Throws TooFewRetained for a cursor that may have expired, because 410 is then right; the check runs once more. */
 export function endIfGone(t: Device, options: OpenEvents): void {
   const cursor = cursorOf(options);
   if (cursor === undefined || !mayBeGone(t, options)) return;

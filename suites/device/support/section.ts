@@ -43,7 +43,7 @@ export const PUBLISHING = { needs: ['drive'], sharing: 'publishing' } as const;
 /** Options of checks that need no control, because they read events that earlier checks have left. */
 export const RETAINED_ONLY = { aspect: 'retained', turn: 'last', profile: 'core' } as const;
 
-/** Maximum number of events that others may publish while a check reads. */
+/** Events that others may publish while a check reads; if the log may not keep as many, they publish one at a time. */
 const EVENTS_OF_OTHERS = 60;
 const LEAST_INPUTS = 5;
 const PATHS: { [name in Capability]?: 'event_log' | 'config_root' } = { log: 'event_log', files: 'config_root' };

@@ -145,7 +145,7 @@ export class Streams {
     do {
       const { count } = all;
       stream = await send().catch((error: unknown) => {
-        // A device may let a stream wait until another one ends, instead of refusing it.
+        // Takes silence as a refusal: a device that serves no more streams may let one wait until another ends.
         const isFull = all.count === all.most || (count === all.most && all.justClosed(noticedMs(t)));
         if (!(error instanceof NoAnswerInTime) || count === 0 || !isFull) throw error;
         return WAITING as S;

@@ -12,7 +12,7 @@ type Reopen = (last: bigint | undefined) => Promise<EventStream | undefined>;
 /** Extra event on a silent stream, to see whether the stream still works. */
 export interface Probe {
   send(): void;
-  /** Id of the extra event, undefined if control failed; undefined before `send`. */
+  /** Resolves with the id of the extra event, or with undefined if control failed; not set before `send`. */
   published: Promise<bigint | undefined> | undefined;
   id: bigint | undefined;
   /** Milliseconds that the awaited event may still take after the extra event has come. */
@@ -90,7 +90,7 @@ export class Subscription {
       newest = event.id;
       patience.renew();
     }
-    // Waits for the extra event, too, because a stream that holds back its newest event sent the awaited one with it.
+    // Waits for the extra event too: a stream that always holds back its newest event has sent only the awaited one.
     const extra = await probe?.published;
     if (extra !== undefined && taken.every(({ id }) => id < extra)) await this.reach(extra);
     return taken;
@@ -185,7 +185,7 @@ export class Subscription {
     const silence = probe && setTimeout(() => probe.send(), silenceMs);
     try {
       const frame = await this.#nextInTime(wait);
-      // The extra event may have caused this one.
+      // Records no success once an extra event was published, because that event may have caused this one.
       if (probe?.published === undefined) recordSuccess(this.device, wait.kind, performance.now() - started);
       return frame;
     } catch (error) {

@@ -58,7 +58,7 @@ async function decided(t: Platform, { id, level }: Requirement, checkId: string,
     if (explorer.suspects.values().some(isAbout)) await settle(explorer);
     return explorer.over.has(part) || explorer.found.values().some((each) => isAbout(each) && isWorst(each));
   }, t.signal);
-  // Counts the findings from before a cut-off.
+  // Keeps a cut-off for later, because findings from before it still count.
   const cutOff = await exploring
     .then(() => settle(explorer))
     .catch((error: unknown) => {
@@ -107,9 +107,9 @@ async function decided(t: Platform, { id, level }: Requirement, checkId: string,
 
 interface Own {
   isMeant?: ((comparison: Comparison) => boolean) | undefined;
-  /** Kind that the run must have created for a verdict. */
+  /** Kind of record that the run must have created for a verdict. */
   makes?: ResourceKind | undefined;
-  /** Reason to be not applicable if the exploration decided nothing. */
+  /** Reason for `not_applicable` if the exploration has compared nothing for the requirement. */
   isFree?: string | undefined;
   part?: string | undefined;
 }

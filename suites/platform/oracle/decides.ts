@@ -36,7 +36,7 @@ const isOlder = ({ exchange }: Comparison): boolean => exchange.version !== NEWE
 const ROWS: readonly Row[] = [
   must('platform.auth.key-required', 'served', { also: ({ exchange }) => exchange.key === 'none' }),
   should('platform.auth.key-required', 'unrefused', { also: ({ exchange }) => exchange.key === 'none' }),
-  // A hexadecimal key may be valid in either case.
+  // Only a SHOULD, because a hexadecimal key may be valid in either case.
   should('platform.auth.key-wrong', 'served', { also: ({ exchange }) => exchange.key === 'recased' }),
   must('platform.auth.key-wrong', 'served', { also: ({ exchange }) => isWrong(exchange.key) }),
   should('platform.auth.key-wrong', 'unrefused', { also: ({ exchange }) => isWrong(exchange.key) }),
@@ -112,11 +112,11 @@ const ROWS: readonly Row[] = [
   must('platform.deployment.merge', 'merge'),
   should('platform.timestamps', 'timestamp', { member: /without a zone$/ }),
   must('platform.timestamps', 'timestamp'),
-  // Section 4.2 shows no answer to a write.
+  // Only a SHOULD after a write, because section 4.2 shows no answer to one.
   should('platform.list.items', 'value', { member: /^\/object$/, also: (each) => !isRead(each) }),
   must('platform.list.items', 'value', { member: /\/object$/ }),
   must('platform.version.supported', 'value', { member: /^\/id$/, also: isRead }),
-  // A change may be answered with the value from before it.
+  // Only a SHOULD after a change, because its answer may show the value from before it.
   should('platform.resource.same', 'value', {
     also: ({ exchange: { ids, body }, path }) => ids.length > 0 && path.slice(1) in Object(body),
   }),

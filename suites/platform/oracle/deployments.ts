@@ -14,7 +14,7 @@ async function deployAny(
   parent: Parent,
   targets: readonly string[] = ['deployed', 'staged'],
 ): Promise<KnownRecord | undefined> {
-  // A platform may deploy its newest release alone.
+  // Tries the newest release too, because a platform may deploy no other.
   for (const target of targets)
     for (const part of new Set([...parts.slice(0, 2), ...parts.slice(-1)])) {
       const made = await writes.deployment(VERSION, { device, ...part }, { target, parent });
@@ -41,7 +41,7 @@ export async function parents(ex: Explorer, world: World): Promise<void> {
   const device = await world.writes.device(VERSION);
   if (device === undefined) return;
   const alone = { device, parent: null, control: undefined };
-  // A platform may refuse to archive a deployed deployment.
+  // Stages first, because a platform may refuse to archive a deployment that is deployed.
   const staged = { ...alone, targets: ['staged', 'deployed'] };
   const first = await accepts(ex, world, { ...staged, isNew: true, why: 'the device has no deployment at all' });
   if (first !== undefined) await world.writes.act(VERSION, first, 'archive');
@@ -97,7 +97,7 @@ async function onTarget(ex: Explorer, world: World): Promise<void> {
   if (first.members.get('target_status')?.value !== 'deployed') await writes.act(VERSION, first, 'deploy');
   if (!(await waitForTarget(ex, first, (target) => target === 'deployed'))) return;
   await refusesNull(ex, world, device);
-  // A staged deployment is newer, and no target.
+  // Stages a newer deployment, which must not count as the current target.
   await deployAny(world, device, undefined, ['staged']);
   const why = 'it is the current target of the device';
   const second = await accepts(ex, world, { device, parent: first.id, control: undefined, why });
@@ -159,7 +159,7 @@ export async function ends(ex: Explorer, world: World): Promise<void> {
   const [device, another] = [await writes.device(ex.newest), await writes.device(ex.newest)];
   if (device === undefined || another === undefined) return;
   const archived = await deployAny(world, device, undefined, ['staged', 'deployed']);
-  // Staged first, because its queue time must differ from its creation time.
+  // Stages it now and deploys it later, so that its queue time differs from its creation time.
   const next = await deployAny({ ...world, parts: parts.slice(1) }, another, undefined, ['staged']);
   const drifted = await deployAny({ ...world, parts: parts.slice(0, 1) }, another, undefined, ['staged']);
   if (archived !== undefined) {
@@ -179,7 +179,8 @@ export async function staysAt(ex: Explorer, { writes }: World, record: KnownReco
     return void ex.notes.push(`not asked to deploy again: a deployment that is ${activity}, not ${state}`);
   const path = `/activity_status ${state}`;
   const expected = `a target other than deployed in ${record.id}, which is ${state}`;
-  // A deployment that a newer one replaced may keep its target.
+  // Judges the target only after a request to archive, because a deployment that a newer one replaced may keep its
+  // target.
   const isAsked = record.members.get('target_status')?.value === 'archived';
   ex.hold(before, !isAsked || target !== 'deployed', 'revived', path, expected, target);
   await writes.act(ex.newest, record, 'deploy');
@@ -196,7 +197,7 @@ export async function staysAt(ex: Explorer, { writes }: World, record: KnownReco
   };
   let isKept = await ex.comes(stays, look);
   if (isKept && state === 'archived' && ok(answer)) {
-    // Milliseconds in which a platform may carry out a request that it has accepted.
+    // Waits 2 s, in which a platform may carry out a request that it has accepted.
     await ex.comes(`${record.id} to be deployed`, async () => !(await look()), 2000);
     isKept = await ex.comes(stays, look);
   }

@@ -61,9 +61,9 @@ export interface Comparison {
 export interface Difference extends Comparison {
   exchange: Exchange;
   member?: string | undefined;
-  /** Record that other clients may have changed. */
+  /** Id of the record in question, which other clients may have changed. */
   id?: string | undefined;
-  /** Deployment whose state decides the finding; read again first. */
+  /** Id of the deployment whose state decides the finding; it is read again first. */
   restsOn?: string | undefined;
   expected: string;
   actual: unknown;

@@ -34,11 +34,11 @@ export async function* explore(ex: Explorer): AsyncGenerator<void, void> {
     yield* eachCommand(ex, world);
     await fillOneList(ex, world);
   }
-  // Reads the lists again without a write too, because only a second walk shows whether an order is stable.
+  // Walks the lists again even if nothing was written, because only a second walk shows whether an order is stable.
   await walkAll();
   yield;
   yield* inSteps(ex, draw.shuffled([...pagesOutOfRange(ex), ...walks(ex)]));
-  // Keeps two values of one filter in sequence, because a cache may take one for the other.
+  // Does not shuffle: two values of one filter follow each other, to find a cache that takes one for the other.
   yield* inSteps(ex, filtersAndOrders(ex));
   if (!t.readOnly) await pings(ex, t.offlineDevice ?? world?.devices[0]?.id);
   yield;
@@ -215,10 +215,13 @@ function holdUndone(ex: Explorer, exchange: Exchange, shown: ReadonlyMap<string,
   ex.hold(exchange, done === undefined, 'served', ` ${why}`, expected, done);
 }
 
-/** Writes with the limited key, which may have scopes for them; each changes nothing but its own record. */
+/** Operations tried with the limited key, which may have scopes for them; each changes nothing but its own record. */
 const ALONE = /^(update|archive)|^create(?!Deployment)/;
 
-/** Writes of each version, valid except for the key or an ended version; `other` is for the limited key alone. */
+/**
+ * Writes of each version, valid except for the key or an ended version; `other`: deployment for the writes with the
+ * limited key.
+ */
 function forbiddenWrites(ex: Explorer, world: World, staged?: KnownRecord, other?: KnownRecord): Ask[] {
   const asks = (version: string, has: SupportedVersion, key: () => Ask['key'], target = staged): Ask[] =>
     operationsOf(has).flatMap((each): Ask[] => {
@@ -280,12 +283,12 @@ export async function pings(ex: Explorer, offline: string | undefined): Promise<
     if (t.onlineDevice === undefined) continue;
     for (const nanos of TIMEOUTS) {
       let exchange = await ping(t.onlineDevice, 'full', version, nanos);
-      // A message to a device may get lost without fault of the platform.
+      // Repeats up to twice, because a message to a device may get lost without fault of the platform.
       for (let times = 1; times < 3 && pingCode(exchange) !== 'success'; times += 1)
         exchange = await ping(t.onlineDevice, 'full', version, nanos);
       answers.push({ version, nanos, exchange });
       if (pingCode(exchange) === 'success') ex.model.saw('pings that succeeded');
-      // A device that lets its first timeout pass may have gone offline.
+      // Gives up if no ping has succeeded yet and this one took half of its timeout or more: the device may be offline.
       const isOut = 2 * exchange.asked.duration_ms * MILLISECOND_NANOS >= nanos;
       if (isOut && !ex.model.counts.has('pings that succeeded'))
         return void ex.notes.push(`the online device ${t.onlineDevice} does not answer`);

@@ -121,13 +121,13 @@ export class Explorer {
       throw new TooSlow(`answers are slow: the exploration ended after ${this.budget.requests} requests`);
     const { method, id } = ask.operation;
     const { times = 0, last } = this.#silent.get(id) ?? {};
-    // Maximum silences of one operation, because each takes the whole timeout.
+    // Does not send an operation that was silent twice, because each silence takes the whole timeout.
     const before = times >= 2 ? last : this.#large.get(sizeClassOf(ask));
     if (before !== undefined) return { ...before, ...ask };
     this.budget.requests += 1;
     const body = method === 'GET' ? undefined : (ask.body ?? {});
     const { recorder } = this.t.http;
-    // A finding must show only its own requests, and rules see no answer that should be a refusal.
+    // Records each request apart, so that a finding shows only its own; rules see no answer that should be a refusal.
     const own = new Recorder(recorder.redactor, dueRefusal(ask) === undefined ? recorder.happened : undefined);
     const drawn = this.#drawnForm(ask);
     const { isKept = drawn.isKept, isCut = drawn.isCut } = ask;
@@ -161,7 +161,7 @@ export class Explorer {
       if (wasStill && method === 'GET') return await this.send(ask);
       const [asked] = http.recorder.exchanges;
       const isLarge = error instanceof Unfinished;
-      // Unanswered operations after which the platform counts as hanging.
+      // Tolerates silence of up to three operations; with more, the platform hangs, and the error is thrown.
       const isSilent = error instanceof NoAnswer && this.#silent.size < 3 && (meant ?? error) === error;
       const isExcused = isLarge || wasStill;
       if (!(isExcused || isSilent) || asked === undefined) throw error;
@@ -201,7 +201,8 @@ export class Explorer {
       for (const [name, value] of Object.entries(predicted))
         record.members.set(name, { value, seen: seenIn(exchange), predicted: true });
       if (isNew && typeof at === 'string') {
-        // All creation times must come from one clock, which may be wrong.
+        // Compares with the clock of the first creation, because the platform's clock may be wrong, but must not
+        // change.
         this.model.newestCreation = Math.max(this.model.newestCreation, instantOf(at) || 0);
         const ahead = instantOf(at) - sentAt;
         this.#clock ??= ahead;
@@ -231,7 +232,7 @@ export class Explorer {
   };
 
   get #mostDriftMs(): number {
-    // Milliseconds by which a clock may be adjusted between two creations.
+    // A minute and the time since the start, by which a clock may be adjusted between two creations.
     return 60_000 + Date.now() - this.#began;
   }
 
@@ -308,7 +309,7 @@ const sizeClassOf = (ask: Ask): string => `${ask.operation.id}?${expansionsOf(as
 const MOST_PAGES = 10;
 
 export function firstMoved(before: readonly string[], now: readonly string[]) {
-  // Pages may repeat an item if others write between the reads.
+  // Ignores repeated items, which pages may have if others write between the reads.
   const [kept, there] = [new Set(now), new Set(before)];
   const [earlier, later] = [[...there].filter((id) => kept.has(id)), [...kept].filter((id) => there.has(id))];
   const place = earlier.findIndex((id, at) => later[at] !== id);

@@ -35,7 +35,8 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
   for (const to of chain) {
     const ask = askFor(operation('moveGroup'), ex.newest, [above.id], { body: { parent_id: to } });
     const exchange = await ex.write(ask);
-    // A move that is not refused may take effect, and a platform may then repair the tree in any way.
+    // Forgets the parents after a move that is not refused: it may take effect, and the platform may repair the tree in
+    // any way.
     if (!refused(exchange)) for (const group of groups) group.members.delete('parent_id');
     for (const group of groups) await readRecord(ex, group, ex.newest);
     const path = pathFrom(ex, above.id);
@@ -47,12 +48,12 @@ export async function circles(ex: Explorer, { groups }: World): Promise<void> {
 
 const TREE = 'a tree: the parents of every group lead to a top';
 
-/** Expects concurrent moves and renames to end as in some order of the accepted writes. */
+/** Expects concurrent moves and renames to have the result of the accepted writes in some order. */
 export async function groupsAtOnce(ex: Explorer, { writes }: World): Promise<void> {
   const groups = await Promise.all([add(writes), add(writes), add(writes)]);
   const [one, other, third] = groups;
   if (one === undefined || other === undefined || third === undefined) return;
-  // Number of repetitions, because concurrent writes collide only sometimes.
+  // Repeats three times, because concurrent writes collide only sometimes.
   for (let round = 0; round < 3; round += 1) {
     for (const group of [one, other, third]) {
       if (group.parent === null) continue;

@@ -37,7 +37,10 @@ export function judgePage(model: Model, exchange: Exchange): Difference[] {
   return [...judgement.found, ...found];
 }
 
-/** Possible contents of all pages, because a platform may leave out what the request's version cannot express. */
+/**
+ * Possible contents of the list: all items, or only those that the request's version can express, because a platform
+ * may leave out the others.
+ */
 export function readingsOf(model: Model, list: ListKnown, exchange: Exchange): (readonly Shown[])[] {
   const all = requestedItems(list, exchange);
   if (all === undefined) return [];
@@ -140,7 +143,7 @@ export function requestedItems(list: ListKnown, exchange: Exchange): readonly Sh
 export const filtersOf = ({ query }: Exchange): Exchange['query'] =>
   query.filter((each) => !isExpand(each) && !['limit', 'offset', 'order_by'].includes(each[0]));
 
-/** Excludes statuses that an older version may show differently. */
+/** True if every item shows the member, but false for a status that an older version may show differently. */
 function isKnown({ items }: Reference, name: string, version: string): boolean {
   const isOlder = version !== SUPPORTED_VERSIONS.at(-1);
   const isOpen = version === versionNamed('tetons') && items.some((item) => item['activity_status'] === 'removing');
@@ -153,7 +156,10 @@ interface Compared {
   exchange: Exchange;
   page: Page;
   due: readonly Shown[];
-  /** False with a filter that was not seen to take effect in this version; its items alone are judged. */
+  /**
+   * False with a filter that was not seen to take effect in this version; `has_more`, offset, count and order are then
+   * not judged.
+   */
   isProven: boolean;
 }
 
@@ -209,7 +215,8 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
     const wrongBy = (terms: string): number =>
       data.findIndex((item, place) => place > 0 && compared(data[place - 1] as Shown, item, terms) > 0);
     const [main = order, ...further] = order.split(',');
-    // A platform may support orders by one field, and ignore an order by several.
+    // Skips an order by several fields if the page does not even follow the first: a platform may order by one field
+    // only.
     if (further.length > 0 && wrongBy(main) > 0) return;
     const wrong = wrongBy(order);
     const actual = `${data[wrong - 1]?.id} before ${data[wrong]?.id}`;
@@ -225,12 +232,16 @@ function judgeOrder(judgement: Judgement, { list, exchange, page: { data, offset
   }
 }
 
-/** Compares by `order_by`, further terms only between equal texts; 0 for names that collations order differently. */
+/**
+ * Compares two items by `order_by`, by further terms only if the texts are equal; 0 for texts that collations may order
+ * differently.
+ */
 function compared(one: Shown, other: Shown, order: string): number {
   const [term = '', ...further] = order.split(',');
   const [field = '', direction = 'desc'] = term.split(':');
   const isTime = field.endsWith('_at');
-  // Strips the prefix of an id; an id of digits keeps it, and so counts as equal, because it may be ordered by value.
+  // Strips the prefix of an id. An id of digits keeps it, and so compares as equal, because a platform may order such
+  // ids by value.
   const [left, right] = [one, other].map(({ [field]: value }) =>
     field === 'id' ? String(value).replace(/^.*_(?=.*[a-z])/, '') : value,
   );

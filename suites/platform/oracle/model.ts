@@ -25,7 +25,10 @@ export class KnownRecord {
   /** True once a request or an answer has named deployed as the target of this deployment. */
   mayBeDeployed = false;
   readonly moments = new Map<string, string>();
-  /** Moments before this deployment was queued or archived, in milliseconds since 1970 by the platform's clock. */
+  /**
+   * Moments at which this deployment was not yet queued or archived, in milliseconds since 1970 by the platform's
+   * clock.
+   */
   readonly notYet = new Map<string, number>();
   readonly reached = new Map<string, number>();
 
@@ -178,7 +181,8 @@ export const knows = (kind: ResourceKind, name: string, version: SupportedVersio
 
 /**
  * True for a record with a value that the older `version` lacks, or with several slots where that version has one; no
- * section states how that version shows such a record. Undefined if an expansion that differs was never shown.
+ * section states how that version shows such a record. Undefined if that is unknown, because an expansion that differs
+ * in that version was never shown.
  */
 export function isBeyond(record: KnownRecord | undefined, version: string): boolean | undefined {
   if (record === undefined || version === NEWEST_VERSION) return false;

@@ -19,7 +19,7 @@ export function timestampOf(record: unknown, timing: Timing, depth = 2): string 
   const times = named.map(([, value]) => value as unknown).filter(isTimestamp);
   if (times.length > 0 || depth === 0) return times.find((at) => at !== null) ?? times[0];
   for (const value of Object.values(record)) {
-    // An expanded resource has timestamps of its own.
+    // Skips an expanded resource, which has timestamps of its own.
     if (typeof value === 'object' && value !== null && 'object' in value) continue;
     const found = timestampOf(value, timing, depth - 1);
     if (found !== undefined) return found;
@@ -31,7 +31,7 @@ export function timestampOf(record: unknown, timing: Timing, depth = 2): string 
 const HISTORIES: Readonly<Record<string, { past: readonly Timing[]; future: readonly Timing[] }>> = {
   staged: { past: [], future: TIMINGS },
   queued: { past: ['queued'], future: ['deployed', 'archived'] },
-  // A reachable device may have deployed an archived deployment between two reads.
+  // Leaves `deployed` open, because a reachable device may have deployed it between two reads.
   archived: { past: ['archived'], future: [] },
 };
 const ACTIVITIES_SINCE: Readonly<Record<Timing, readonly string[]>> = {
@@ -53,7 +53,7 @@ export function judgeMoments(item: Shown, record: KnownRecord, latest: number, h
   const activity = String(item['activity_status']);
   const times = new Map(TIMINGS.map((timing) => [timing, timestampOf(item, timing)] as const));
   const has = (timing: Timing): boolean => typeof times.get(timing) === 'string';
-  // Strict only in an answer that shows any timestamp.
+  // In a deployment of this run, a missing timestamp breaks a MUST if the answer shows another one, and else a SHOULD.
   const hasAny = [...times.values()].some((at) => at !== undefined);
   const { past, future } = record.isOurs
     ? (HISTORIES[activity] ?? { past: [], future: [] })

@@ -29,7 +29,7 @@ function judgeStatus(model: Model, exchange: Exchange): Difference[] {
     judgeRefusal(judgement, model, exchange, why);
     return judgement.found;
   }
-  // The specification shows only the success of a ping.
+  // Judges no 5xx of a ping, because the specification shows only its success.
   if (status !== 0 && operation.id !== 'pingDevice') {
     const [name, rule] = oddParameter(exchange);
     const path = operation.list === true && rule !== '' ? `with ${name} that is ${rule}` : '';
@@ -82,7 +82,10 @@ function judgeSuccess(judgement: Judgement, exchange: Exchange): void {
 const CLOCK_DRIFT = 1.05;
 const CLOCK_RESOLUTION_MS = 5;
 
-/** Judges section 2.5; recorded traffic may lack the duration of a ping. */
+/**
+ * Judges the answer to a ping (section 2.5). Recorded traffic may lack the duration of the call; then no round trip is
+ * too long.
+ */
 export function judgePing(judgement: Judgement, { status, json, text, asked }: Exchange): void {
   const { code, round_trip_nanos: trip } = (json ?? {}) as { code?: unknown; round_trip_nanos?: unknown };
   const hold = (isRight: boolean, path: string, expected: string, actual: unknown): void =>
@@ -98,7 +101,7 @@ export function judgePing(judgement: Judgement, { status, json, text, asked }: E
   const tookMs = asked.duration_ms > 0 ? asked.duration_ms : Number.POSITIVE_INFINITY;
   const most = (tookMs * CLOCK_DRIFT + CLOCK_RESOLUTION_MS) * MILLISECOND_NANOS;
   hold(trip <= most, '/round_trip_nanos', `nanoseconds, no more than the call took: ${Math.round(tookMs)} ms`, trip);
-  // Minimum nanoseconds of a round trip over a network.
+  // Accepts 0 or at least 1000 ns, because no round trip over a network is shorter.
   const isLong = trip === 0 || trip >= 1000;
   hold(isLong, '/round_trip_nanos short', 'nanoseconds: no round trip takes less than a microsecond', trip);
 }
@@ -173,7 +176,7 @@ function formOf(exchange: Exchange): string {
   const expansions = query.filter(isExpand);
   if (others.length === 1 && expansions.length === 1 && expansions[0]?.[1] === 'total_count') return 'plain';
   const values = expansions.map(([, value]) => value).sort();
-  // A filter may refuse a value that no record can have, and an order several fields.
+  // A platform may refuse to filter by a value that no record can have, or to order by several fields.
   const isSeveral = valuesOf(exchange, 'order_by').some((value) => value.includes(','));
   const odd = query.some(([, value]) => value === UNKNOWN) ? ' of nothing' : isSeveral ? ' of several' : '';
   return others.map((name) => (name.startsWith('expand') ? `${name}=${values.join()}` : name)).join('&') + odd;

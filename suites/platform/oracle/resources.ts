@@ -50,7 +50,7 @@ export function judgeBody(model: Model, exchange: Exchange, kind: ResourceKind):
   const { data } = Object(json) as Partial<Page>;
   if (!Array.isArray(data)) return found;
   const word = model.wordOf(kind);
-  // A list below a resource may hold something else, because the specification shows none.
+  // Skips items of another type in a list below a resource, because the specification shows no such list.
   for (const item of data)
     if (operation.sub !== true || (isObject(item) && item['object'] === word))
       judgeAt(answer, item, { kind, path: '/data/-', name: 'list', expand });
@@ -96,7 +96,8 @@ class OneResource {
     const { id } = this.#item;
     const { due } = this.#place;
     if (due !== undefined) this.#hold(id === due, 'value', 'id', `id ${due}`, id);
-    // A write may change other resources too, and its answer cannot be read again.
+    // Judges no resource expanded in the answer to a write: the write may change it too, and its answer cannot be read
+    // again.
     if ((due !== undefined && id !== due) || this.#place.name.endsWith(' in a write')) return;
     const { expansions } = RESOURCES[this.#kind];
     this.#object();
@@ -198,7 +199,8 @@ class OneResource {
       if (!isOwn || HOLDINGS[kind].get(name) === 'fixed') record.members.set(member, { value, seen, ask: exchange });
       return;
     }
-    // Skips a value that an older version does not define and may replace, and the statuses beside such an activity.
+    // Skips a value that an older version does not define and may replace, and both statuses of a deployment with such
+    // an activity.
     const isStatus = kind === 'deployment' && (name === 'status' || name === 'activity_status');
     const activity = record.members.get('activity_status')?.value;
     const isOpen = isStatus && !knows(kind, 'activity_status', version, activity);
@@ -332,7 +334,10 @@ class OneResource {
     else judgeAt(this.#answer, value, { ...inner, due: due as string | undefined });
   }
 
-  /** Judges section 9; no section shows the current deployment in lists. */
+  /**
+   * Judges the current deployment and release of a device (section 9). A missing one counts only in a read of one
+   * device, because no section shows them in lists.
+   */
   #current(name: string, isPromised: boolean): void {
     const [value, { exchange, model }] = [this.#item[name], this.#answer];
     const deployed = model.of('deployment').find(({ members }) => {

@@ -38,7 +38,7 @@ async function settleOne(ex: Explorer, suspect: Difference): Promise<void> {
   const { ids, level } = decide(suspect);
   const failed = new Set([...ex.found.values()].map(decide).flatMap((one) => (one.level === level ? one.ids : [])));
   const isFailed = ids.every((id) => failed.has(id));
-  // No section states how soon a read shows a write.
+  // Waits longer while reads may lag behind writes, because no section states how soon a read shows a write.
   const mayLag = ex.laggedMs < MOST_LAG_MS;
   const leastMs = isFailed ? ALREADY_FAILED_MS : mayLag ? Math.max(CACHED_MS, ex.t.patienceMs / 2) : CACHED_MS;
   let stands = 0;
@@ -181,7 +181,7 @@ async function listAgain(ex: Explorer, suspect: Difference): Promise<Difference 
   const query = [...suspect.exchange.query.filter(([name]) => !PAGE.has(name)), ['limit', '100'] as const];
   const isFiltered = suspect.what !== 'filter' && filtersOf(suspect.exchange).length > 0;
   const whole = isFiltered ? await ex.send({ ...askOf(suspect.exchange), query }) : undefined;
-  // Another suspect of the list may be walking it.
+  // Resets `isStale`, which a walk for another suspect of the list may have set; otherwise the page is not compared.
   list.isStale = false;
   const again = sameIn(ex, suspect, exchange);
   // Accepts a filter that matches more, such as parts of a name, because no section states how filters match.

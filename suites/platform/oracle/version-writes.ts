@@ -52,7 +52,7 @@ async function derivedPaths(ex: Explorer, { writes, types: [type], parts }: Worl
   for (const each of [given, two]) if (each !== undefined) await readRecord(ex, each, version);
   const { value: slots, seen: earlier } = given?.members.get('instance_slots') ?? {};
   for (const schema of derived) {
-    // A platform may answer equal documents with the schema that has them.
+    // Skips the given schema itself, with which a platform may answer equal documents.
     const exchange = schema && schema.id !== given?.id ? await readRecord(ex, schema, version) : undefined;
     if (exchange === undefined || !ok(exchange)) continue;
     const [path] = pathsIn((exchange.json as { instance_slots?: unknown } | undefined)?.instance_slots);
@@ -72,7 +72,7 @@ async function yamlContents(ex: Explorer, { writes }: World): Promise<void> {
     let made: KnownRecord | undefined;
     let last: Exchange | undefined;
     for (const format of ['json', 'yaml'] as const) {
-      // A platform may allow one schema for each type.
+      // Makes a type for each schema, because a platform may allow one schema for each type.
       const type = await writes.configType(version);
       const schema = type && (await writes.schema(version, type, { format, instanceFormat: 'yaml' }));
       if (schema === undefined || made !== undefined) continue;
@@ -99,7 +99,7 @@ async function yamlBefore(ex: Explorer, { writes, types: [type] }: World): Promi
 
 const SCRIPTS = ['Gerät Ñandú', 'робот', '日本のロボット', '🤖', 'e\u0301'];
 
-/** Polls, because a cache of reads may last one second. */
+/** Writes names in several scripts, and polls until they are shown, because a cache of reads may last one second. */
 export async function names(ex: Explorer, { writes, types, devices, groups }: World): Promise<void> {
   let timeoutMs = 1500;
   for (const [n, script] of SCRIPTS.entries())
@@ -197,7 +197,7 @@ async function wrongFields(ex: Explorer, { writes }: World): Promise<void> {
 /** Each record has an id of its own (section 2.6); deployments are left out, because one replaces another. */
 async function createdAtOnce(ex: Explorer, { writes }: World): Promise<void> {
   for (const [id, body] of writes.bodies) {
-    // A platform may keep equal bodies once.
+    // Skips a body that `renewed` does not change, because a platform may keep equal bodies once.
     if (id === 'createDeployment' || JSON.stringify(writes.renewed(body)) === JSON.stringify(body)) continue;
     const asks = [1, 2, 3].map(() => askFor(operation(id), ex.newest, [], { body: writes.renewed(body) }));
     const made = (await Promise.all(asks.map((ask) => ex.write(ask)))).filter(ok);
@@ -220,7 +220,7 @@ async function unknownReferences(ex: Explorer, { writes }: World): Promise<void>
       const asked = askFor(operation(id), ex.newest, [], { body: put(writes.renewed(body), place, other) });
       const exchange = await ex.send(asked);
       const expected = 'a 4xx to an id that nothing has';
-      // Leaves out the kind, because rows for one kind come before the row for references.
+      // Omits the kind, because rows for one kind come before the row for references in `decides.ts`.
       const about = { kind: undefined };
       ex.hold(exchange, refused(exchange), 'accepted', ' unknown reference', expected, exchange.status, about);
       const { kind } = asked.operation;

@@ -41,7 +41,7 @@ export class Writes {
     const query = this.#expansionsOf(ask);
     let exchange = await this.ex.write({ ...ask, query }, predicted);
     if (query.length > 0 && refused(exchange)) exchange = await this.ex.write(ask, predicted);
-    // The write succeeds without its expansions, so only they explain the refusal.
+    // Asks for no expansions in later writes of this operation, because only they explain the refusal.
     if (exchange.query.length < query.length && ok(exchange)) this.ex.model.served.add(`${id} plain`);
     this.last = exchange;
     if (ok(exchange)) {
@@ -85,7 +85,7 @@ export class Writes {
     return this.#post('createConfigType', version, { name, slug: isNatural ? name : this.name() }, { name });
   }
 
-  /** `slots`: number of slots; for none, the server derives a path. */
+  /** `slots`: number of slots; with 0, the server derives a path. */
   async schema(
     version: string,
     type: KnownRecord,
@@ -150,7 +150,10 @@ export class Writes {
     return made;
   }
 
-  /** Member due below `parent`; a top group repeats the parent of the first one, because a platform may have a root. */
+  /**
+   * Expected `parent_id` below `parent`; at the top, that of the first top group, because a platform may have a root
+   * group.
+   */
   below(parent: string | null | undefined): Body {
     const above = parent ?? this.#top?.value;
     return above === undefined ? {} : { parent_id: above };
@@ -208,7 +211,7 @@ export class Writes {
     }
   }
 
-  /** Asks once for each, because a deployment that is not archived at first may never be. */
+  /** Archives this run's deployments. Asks once for each, because one that is not archived at first may never be. */
   async tidy(): Promise<void> {
     const made = this.ex.model.of('deployment', true).filter((each) => !this.#tidied.has(each));
     for (const each of made) this.#tidied.add(each);

@@ -12,7 +12,7 @@ const declareRule = rules<PlatformContext>();
 
 /** Premise of all checks, since a platform without any list shows nothing. */
 export const ANY_LIST = 'platform.list.envelope.any';
-/** Check whose findings other checks tolerate. */
+/** Check of the envelope; once it has failed, other checks tolerate its deviation. */
 const ENVELOPE = 'platform.list.envelope';
 
 export const propertyBounds = (randomMs: number, shrinkMs: number): PropertyBounds => ({

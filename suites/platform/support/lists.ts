@@ -20,7 +20,7 @@ type ListQuery = Record<string, string | number | readonly string[]> | string;
 
 type Collections = [string, ...string[]];
 
-/** Served collections by the headers of the request, because each version may have its own. */
+/** Served collections by request headers, which name the version: each version may have collections of its own. */
 const SERVED = new Fact(() => new Map<string, Collections>());
 
 export async function servedCollections(t: Platform, http: HttpClient = t.http): Promise<Collections> {
@@ -39,7 +39,7 @@ export async function findCollections(t: Platform, http: HttpClient = t.http): P
           getList(t, collection, { limit: 1 }, http),
           getList(t, collection, { limit: 1, offset: 1_000_000 }, http),
         ]);
-        // Looks past the end too, where `has_more` is false.
+        // Checks the envelope of a page past the end too, where `has_more` is false and `data` is empty.
         const isBroken = last.status === 200 && envelopeProblems(last.json).length > 0;
         return { collection, response: response.status === 200 && isBroken ? last : response };
       } catch (error) {
@@ -108,7 +108,7 @@ export const isItem = (value: unknown): value is Item => isObject(value) && type
 
 export function envelopeProblems(value: unknown): string[] {
   if (value === undefined) return ['the body is not JSON'];
-  // JSON.parse reads a valid offset of hundreds of digits as Infinity.
+  // Replaces an infinite offset, because JSON.parse reads a valid offset of hundreds of digits as Infinity.
   const isHuge = isObject(value) && value['offset'] === Number.POSITIVE_INFINITY;
   const readable = isHuge ? { ...value, offset: 0 } : value;
   const { data } = Object(value) as { data?: unknown };
@@ -166,7 +166,7 @@ export function* resources(value: unknown): Generator<Item> {
   const { object, id } = value;
   if (typeof object !== 'string') return;
   if (typeof id === 'string') yield value as Item;
-  // Content of users may look like a resource.
+  // Skips `content`, because data of users may look like a resource.
   for (const [name, member] of Object.entries(value))
     if (typeof member === 'object' && name !== 'content') yield* resources(member);
 }

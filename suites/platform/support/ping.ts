@@ -35,7 +35,7 @@ export function ping(t: Platform, device: string, body: unknown, waits: Waits = 
 }
 
 export function unanswered(error: unknown): 'no answer' {
-  // A connection that the platform closes early fails the check.
+  // Throws any other error: a connection that the platform closes early fails the check.
   if (error instanceof NoAnswerInTime) return 'no answer';
   throw error;
 }
@@ -44,12 +44,12 @@ export const pingCode = ({ json }: Pick<HttpResponse, 'json'>): unknown => Objec
 
 async function isDeleted(t: Platform, device: string): Promise<boolean> {
   if (ok(await send(t, { path: `/devices/${encodeURIComponent(device)}` }))) return false;
-  // A platform without a list of devices does not show which devices it has.
+  // Assumes no deletion without a list of devices, because then nothing shows which devices exist.
   if (NOT_SERVED.includes((await getList(t, 'devices', { limit: 1 })).status)) return false;
   return (await search(t, 'devices', device)) === undefined;
 }
 
-/** Blocks the check, because a device that does not exist is not offline. */
+/** Blocks the check if the answer is 404 and the device no longer exists, because a deleted device is not offline. */
 export async function blockIfDeleted(t: Platform, device: string, { status }: HttpResponse): Promise<void> {
   if (status === 404 && (await isDeleted(t, device))) t.blocked(`the platform shows no device ${device}`);
 }

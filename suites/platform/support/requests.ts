@@ -22,13 +22,13 @@ export const inVersion = (t: Platform, codename: SupportedCodename): Platform =>
 });
 
 interface PlatformRequest extends Omit<HttpRequest, 'timeoutMs'> {
-  /** Milliseconds in addition to the usual time. */
+  /** Milliseconds that the request itself is expected to take; the timeout grows by them. */
   takesMs?: number;
   /** Milliseconds of tolerated delay. Default: the timeout of the run. */
   lateMs?: number;
 }
 
-/** Milliseconds after a 429 or 503: from its headers, or longer after each attempt. */
+/** Milliseconds to wait after a 429 or 503: as long as its headers say, or else twice as long after each attempt. */
 export function pauseMs(headers: RetryHeaders, attempt: number): number {
   const pause = retryAfterMs(headers) ?? backoffMs({ firstMs: 100, longestMs: 3200 }, attempt);
   return Math.min(Math.max(pause, SHORTEST_PAUSE_MS), 10_000);
@@ -78,7 +78,7 @@ export async function send(t: Platform, request: PlatformRequest, http: HttpClie
 
 const NUMBER_ID = /"id"\s*:\s*\d/;
 
-/** Writes integer ids as texts, because section 2.1 states the type of a deployment's ids alone. */
+/** Writes integer ids as texts, except in deployments, whose ids alone have a stated type (section 2.1). */
 export function withTextIds(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withTextIds);
   if (!isObject(value) || value['object'] === 'deployment') return value;
@@ -112,7 +112,7 @@ export const kindOfRequest = (method: string, path: string): string =>
 
 const SUCCESSFUL_WRITES = new Fact(() => new Set<string>());
 
-/** After a success, a 403 does not mean a missing scope. */
+/** True if such a write has succeeded before; a 403 then does not mean a missing scope. */
 export const hasSucceeded = ({ session }: Platform, method: string, path: string): boolean =>
   session.get(SUCCESSFUL_WRITES).has(kindOfRequest(method, path));
 

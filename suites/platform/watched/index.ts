@@ -48,7 +48,7 @@ const isOutOfRange = {
   offset: (value: number): boolean => value < LIST_LIMITS.offsetMinimum,
 } as const;
 
-/** Wrong answers in a row for a finding; a changed list or a proxy may explain a single one. */
+/** Number of wrong answers in a row that make a finding; a changed list or a proxy may explain a single one. */
 const FINDINGS_IN_A_ROW = 2;
 
 const offsetRule = (): Rule => {
@@ -59,7 +59,7 @@ const offsetRule = (): Rule => {
     const offset = list && numberIn(list.query, 'offset');
     if (page === undefined || offset === undefined || offset <= LIST_LIMITS.offsetMinimum) return;
     judge.saw(() => JSON.stringify(page));
-    // A platform may clamp an offset beyond the end; then no items follow.
+    // Counts an offset as ignored only if more items follow, because a platform may clamp an offset beyond the end.
     const isIgnored = page.offset < offset && page.has_more && page.data.length > 0;
     times = isIgnored ? times + 1 : 0;
     judge.must(times < FINDINGS_IN_A_ROW, {
@@ -107,7 +107,7 @@ function clamp(requirement: Requirement, name: Name, becomes: string, isMeant: (
         return judgeByModel(judge, seen, requirement.id);
       }
       if (isOtherInRange) {
-        // Only the number out of range explains a refusal directly after a success.
+        // Counts a refusal only directly after a success with numbers in range: then only the odd number explains it.
         if (!CALLED_WRONG.has(answer.status)) state.refused = 0;
         else if (state.served && !state.taken) state.refused += 1;
         state.served = false;
@@ -129,7 +129,7 @@ const listRules = [
   watchedRule(defaults, [defaults.id], 'a list without limit or offset', defaultsRule),
   clamp(limitAbove, 'limit', `limit ${LIST_LIMITS.limitMaximum}`, (value) => value > LIST_LIMITS.limitMaximum),
   clamp(limitBelow, 'limit', 'a limit from 0 to 100', (value) => value < LIST_LIMITS.limitMinimum),
-  // Limit 0 may mean no limit.
+  // Leaves out limit 0, which may mean no limit.
   clamp(nearest, 'limit', 'limit 1, or 0', (value) => value < 0),
   clamp(negativeOffset, 'offset', 'offset 0', isOutOfRange.offset),
 ];
@@ -140,7 +140,7 @@ const refusal = (due: Requirement, isMeant: (version: string) => boolean, why: s
     return (seen, judge: Judge) => {
       const version = versionIn(seen);
       const { answer } = answerShown(seen) ?? {};
-      // Section 9 states no answer to a missing header or to several versions.
+      // Skips a missing header and several versions at once, because section 9 states no answer to them.
       if (answer === undefined || !version || version.includes(',') || !isMeant(version)) return;
       if ((!ok(answer) && !refused(answer)) || STATUSES_OF_OTHER_CAUSES.has(answer.status)) return;
       judge.saw(() => describeResponse(answer));

@@ -23,7 +23,7 @@ interface Answered {
   answer: AnswerSeen;
 }
 
-/** Requires a key, because agents and users of a console may have other endpoints. */
+/** Answer to a request with an API key; agents and users of a console, who send none, may have other endpoints. */
 export function answerIn(seen: Happening): Answered | undefined {
   if (seen.kind !== 'answer' || seen.request?.headers[KEY] === undefined) return undefined;
   return { request: seen.request, answer: seen.answer };
@@ -36,13 +36,16 @@ const SPECIFIED = NAMES_BY_DIALECT.spec.versionHeader.toLowerCase();
 const WRITTEN = new Map(VERSION_HEADERS.map((name) => [name, new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'i')]));
 
 function shows({ status, headers, text }: AnswerSeen, name: string): boolean {
-  // A server may send its build number in this header.
+  // Requires the form of a version, because a server may send its build number in this header.
   if (VERSION_FORMAT.test(headers[name] ?? '')) return true;
   const refusal = refused({ status }) && !STATUSES_OF_OTHER_CAUSES.has(status) ? text : '';
   return [headers['vary'] ?? '', refusal].some((words) => WRITTEN.get(name)?.test(words));
 }
 
-/** Reads a single version header that answers show to be known, or that of the specification if no other is in use. */
+/**
+ * Returns a function that reads the version of a request from its only version header. Answers must have shown that the
+ * platform knows the header, or it is that of the specification and no other was seen.
+ */
 export function versions(): (seen: Happening) => string | undefined {
   const shown = new Set<string>();
   const used = new Set<string>();
@@ -144,7 +147,7 @@ function exchangeIn(seen: Answer, version: string): Exchange | undefined {
   const found = isOther
     ? undefined
     : ROUTES.find(({ operation, route }) => operation.method === asked.method && route.test(below));
-  // Looks at `object` too, because routes of agents show resources.
+  // Takes the kind from `object` where no route fits, because routes of agents show resources too.
   const kind = isObject(json) ? RESOURCE_KINDS.find((each) => each === json['object']) : undefined;
   const operation = found?.operation ?? (kind && getOf(kind));
   if (operation === undefined || (operation.list === true && status !== 200)) return undefined;

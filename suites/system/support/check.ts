@@ -71,7 +71,7 @@ export const DEPLOYMENT_UNTOLD: Deviation = {
     'the device is connected anew after a deployment, so that it asks for it, and has it once it shows it as current',
 };
 
-/** Under `DEPLOYMENT_UNTOLD`, reconnects the device, so that the device asks for deployments; ignores ControlError. */
+/** Under `DEPLOYMENT_UNTOLD`, reconnects the device to ask for deployments; ignores a ControlError of `offline`. */
 async function connectAnew(t: System): Promise<void> {
   if (t.state.isCutOff || !t.allowsFor(DEPLOYMENT_UNTOLD)) return;
   try {
@@ -99,7 +99,7 @@ function effectWait(t: System, kind: string) {
 type Look<T> = { found: T } | { seen: unknown };
 
 export async function eventually<T>(t: System, expected: string, look: () => Promise<Look<T>>): Promise<T> {
-  // Equal waits for different deployments share a timeout.
+  // Masks ids, so that equal waits for different deployments share a timeout.
   const kind = expected.includes('archived') ? 'archived' : expected.replaceAll(/\b[a-z]+_\w+/g, '{id}');
   const wait = effectWait(t, kind);
   const { timeoutMs } = wait;

@@ -120,7 +120,7 @@ export async function tryDeployment(
 export const actOn = (t: Platform, id: string, action: 'deploy' | 'archive'): Promise<HttpResponse> =>
   send(t, { method: 'POST', path: `/deployments/${encodeURIComponent(id)}/${action}`, body: {} });
 
-/** Longest clean-up of an aborted check, because the next check already runs. */
+/** Maximum milliseconds for the clean-up of an aborted check, because the next check already runs. */
 const TIDYING_MS = 900;
 
 /** Ignores failures, because the check already has its result. */
@@ -129,7 +129,7 @@ export async function archiveMade(t: Platform, { made }: CheckState): Promise<vo
   made.clear();
   // One limit for all requests, so that a silent platform delays the clean-up only once.
   const signal = AbortSignal.timeout(t.signal.aborted ? TIDYING_MS : 2 * t.patienceMs);
-  // Keeps the clean-up out of findings.
+  // Records the clean-up apart from the check, so that no finding shows it.
   const recorder = new Recorder(t.http.recorder.redactor);
   const tidying = { ...t, signal, http: t.http.with({ signal, recorder }) };
   await Promise.allSettled(ids.map((id) => actOn(tidying, id, 'archive')));

@@ -178,7 +178,7 @@ export function open(directory: string, options: Partial<EventLogOptions> = {}) 
   return { log, stored, notices };
 }
 
-/** Log of a test, which closes it. */
+/** Opens a log, and closes it at the end of the test. */
 export function opened(...given: Parameters<typeof open>) {
   const made = open(...given);
   onTestFinished(() => made.log.close());
