@@ -4,7 +4,6 @@
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -82,7 +81,7 @@ function deploymentOf(id: string, wanted: ControlDeployment): Deployment {
 const CALLS = ['deploy', 'remove', 'publish', 'compact', 'stop', 'start'] as const;
 type Call = (typeof CALLS)[number];
 
-type Deed = 'forward' | 'late' | 'refuse' | 'fail' | 'garbage' | 'hang' | 'lie' | 'die' | 'miscount' | 'skip' | 'early';
+type Deed = 'forward' | 'late' | 'refuse' | 'fail' | 'garbage' | 'hang' | 'lie' | 'die' | 'miscount' | 'skip';
 
 export interface UnwillingControl {
   name: string;
@@ -159,12 +158,6 @@ export const UNWILLING_CONTROLS: readonly UnwillingControl[] = [
     only('compact', 'miscount'),
   ),
   control(
-    'answers-too-early',
-    'Control answers a request to publish 1.5 s before it publishes.',
-    /control.* answered before/,
-    only('publish', 'early'),
-  ),
-  control(
     'lies-sometimes',
     'Control says yes to one call in ten, and does nothing.',
     /control.* said that/,
@@ -199,12 +192,6 @@ export async function unwillingControl({ deed }: UnwillingControl, behind: strin
       lie: (body) => {
         const answer = lies.answer(path, body);
         send(path === '/stop' || path === '/start' ? 204 : 200, answer && JSON.stringify(answer));
-      },
-      early: async (body) => {
-        await lies.readLog(behind);
-        deeds.lie(body);
-        await delay(1500);
-        await ask(behind, method, path, body);
       },
       die: () => {
         server.close();
@@ -245,13 +232,6 @@ class Lies {
     const body = JSON.parse(answer) as { last_id?: number; latest_id?: number } & Partial<Deployment>;
     this.#latest = body.last_id ?? body.latest_id ?? this.#latest;
     if (path === '/deployments') this.#deployment = body;
-  }
-
-  /** Counts on from the newest id in the log, because deployments publish events, too. */
-  async readLog(behind: string): Promise<void> {
-    const { event_log: log = '' } = JSON.parse((await ask(behind, 'GET', '/', '')).text) as ControlInfo;
-    const [, last] = /.*"event","id":(\d+)/s.exec(await readFile(log, 'utf8')) ?? [];
-    this.#latest = Math.max(this.#latest, Number(last ?? 0));
   }
 
   answer(path: string, body: string): object | undefined {
